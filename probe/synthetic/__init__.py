@@ -1,0 +1,1 @@
+"""The sandbox of the paper's theory: topic-model documents, a one-layer transformer, its optima."""
