@@ -180,7 +180,7 @@ def _fit_gensim(bags: csr_matrix, settings: LdaSettings, report: Progress) -> np
             if not extra_pass:
                 self.num_updates += other.numdocs
 
-    # Not LdaMulticore: it adds its workers' chunks in the order they arrive, so its topics change between runs.
+    # Not LdaMulticore: it adds up its workers' chunks as they arrive, so its topics change from run to run.
     model = LeanLdaModel(
         corpus=_Stream(bags, settings.passes, report),
         id2word=FakeDict(bags.shape[1]),
