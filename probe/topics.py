@@ -1,0 +1,94 @@
+"""From a fitted topic model to topics of words: the ambiguity filter (paper, appendix E.3).
+
+For every topic the words are sorted by p(w | t) and the k = floor(theta * n) + 1 likeliest are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from probe.errors import ProbeError
+
+Kind = Literal["single", "multiple"]
+KINDS: tuple[Kind, Kind] = ("single", "multiple")
+
+
+def words_per_topic(theta: float, n: int) -> int:
+    """k = floor(theta * n) + 1, exactly (0.001 times 29,000 is 29, not 28.999...).
+
+    Args:
+        theta: ambiguity threshold.
+        n: size of the LDA dictionary.
+
+    Raises:
+        ProbeError: theta is not strictly between 0 and 1.
+    """
+    if not 0 < theta < 1:
+        raise ProbeError(
+            f"--theta {theta:g} is not a share of the vocabulary: use a number above 0 and below 1, such as 0.001."
+        )
+    return min(int(Fraction(str(theta)) * n) + 1, n)
+
+
+def rank_words(topic_word: np.ndarray, size: int) -> np.ndarray:
+    """The likeliest words of each topic, ties broken by dictionary position.
+
+    Args:
+        topic_word: [topics, n] p(w | t).
+        size: words wanted per topic.
+
+    Returns:
+        [topics, size] int64 dictionary positions, likeliest first.
+    """
+    return np.argsort(-topic_word, axis=1, kind="stable")[:, :size]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Which words belong to which topics at one theta.
+
+    Attributes:
+        theta: ambiguity threshold.
+        kind: "single" (a word stays only with the topic where p(w | t) is highest; Table 1) or "multiple"
+            (it stays with every topic that keeps it; Table 5).
+        seed: position of the topic model among those fitted (0 where there is one).
+        vocabulary: n, size of the LDA dictionary.
+        words_per_topic: k.
+        words: [words] int64, dictionary positions that carry a topic, ascending.
+        member: [topics, words] bool.
+    """
+
+    theta: float
+    kind: Kind
+    seed: int
+    vocabulary: int
+    words_per_topic: int
+    words: np.ndarray
+    member: np.ndarray
+
+
+def assign_topics(topic_word: np.ndarray, theta: float, kind: Kind, seed: int = 0) -> Assignment:
+    """Apply the ambiguity filter.
+
+    Args:
+        topic_word: [topics, n] p(w | t).
+        theta: ambiguity threshold.
+        kind: "single" or "multiple" (see `Assignment`).
+        seed: position of the topic model among those fitted.
+
+    Raises:
+        ProbeError: theta is out of range.
+    """
+    topics, n = topic_word.shape
+    k = words_per_topic(theta, n)
+    kept = np.zeros((topics, n), dtype=bool)
+    np.put_along_axis(kept, rank_words(topic_word, k), True, axis=1)
+    if kind == "single":
+        best = np.where(kept, topic_word, -1.0).argmax(axis=0)
+        kept &= np.arange(topics)[:, None] == best
+    words = np.flatnonzero(kept.any(axis=0))
+    return Assignment(theta, kind, seed, n, k, words, kept[:, words])

@@ -1,0 +1,142 @@
+"""Which tokens are words.
+
+A word is a token that may carry a topic: it alone spells one whole word of the text, it holds a letter, and it
+is no special token, no stop word and no single Latin letter. Whether a token spells a whole word depends on
+where it stands (`music` in "music" and in "musical"), so that part is decided per occurrence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from probe.errors import ProbeError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+_METASPACE = "▁"
+_BROKEN = "�"
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a tokenizer's entries say by themselves, indexed by token id.
+
+    Attributes:
+        tokens: [size] the entries as the tokenizer writes them.
+        surfaces: [size] the entries without the tokenizer's marker, case-folded.
+        may_be_word: [size] bool; the entry holds a letter and is no special token, stop word or single Latin
+            letter.
+        has_text: [size] bool; the entry holds a letter or digit.
+        starts_word: [size] bool; the entry begins with SentencePiece's space marker.
+        fingerprint: hash of the tokenizer's own definition and of the stop words.
+    """
+
+    tokens: list[str]
+    surfaces: list[str]
+    may_be_word: np.ndarray
+    has_text: np.ndarray
+    starts_word: np.ndarray
+    fingerprint: str
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[str]) -> Vocabulary:
+    """Read a fast tokenizer's entries.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        stop_words: case-folded words that never carry a topic.
+
+    Raises:
+        ProbeError: the tokenizer is slow, so it cannot say which tokens make up a word.
+    """
+    if not getattr(tokenizer, "is_fast", False):
+        raise ProbeError(
+            f"{type(tokenizer).__name__} is a slow tokenizer and cannot tell which tokens spell one word "
+            "(word_ids): use a model with a fast tokenizer (a tokenizer.json)."
+        )
+    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    special = set(tokenizer.all_special_ids)
+    continuation = getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None) or ""
+    surfaces = [_surface(tokenizer, token, continuation) for token in tokens]
+    stop_words = frozenset(stop_words)
+    may_be_word = [
+        index not in special and _can_carry_topic(surface) and surface not in stop_words
+        for index, surface in enumerate(surfaces)
+    ]
+    definition = tokenizer.backend_tokenizer.to_str() + "\n".join(sorted(stop_words))
+    return Vocabulary(
+        tokens=tokens,
+        surfaces=surfaces,
+        may_be_word=np.array(may_be_word, dtype=bool),
+        has_text=np.array([any(map(str.isalnum, surface)) for surface in surfaces], dtype=bool),
+        starts_word=np.array([token.startswith(_METASPACE) for token in tokens], dtype=bool),
+        fingerprint=hashlib.sha256(definition.encode()).hexdigest()[:32],
+    )
+
+
+def _surface(tokenizer: PreTrainedTokenizerFast, token: str, continuation: str) -> str:
+    if continuation and token.startswith(continuation):
+        token = token[len(continuation) :]
+    return tokenizer.convert_tokens_to_string([token]).strip().casefold()
+
+
+def _can_carry_topic(surface: str) -> bool:
+    if _BROKEN in surface or not any(map(str.isalpha, surface)):
+        return False
+    return len(surface) > 1 or "LATIN" not in unicodedata.name(surface, "")
+
+
+def whole_words(ids: np.ndarray, word_ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+    """Which occurrences spell one whole word of the text and may carry a topic.
+
+    An occurrence counts when its word (in `word_ids()` of a fast tokenizer) has exactly one token once tokens
+    without a letter or digit are set aside. A token that begins with SentencePiece's space marker begins a word
+    even where the tokenizer does not split its text into words.
+
+    Args:
+        ids: [tokens] token ids of one text.
+        word_ids: [tokens] the index of the word each token belongs to; -1 for none.
+        vocabulary: of the same tokenizer.
+
+    Returns:
+        [tokens] bool.
+    """
+    if not len(ids):
+        return np.zeros(0, dtype=bool)
+    begins = np.ones(len(ids), dtype=bool)
+    begins[1:] = (np.diff(word_ids) != 0) | vocabulary.starts_word[ids[1:]]
+    word = np.cumsum(begins) - 1
+    has_text = vocabulary.has_text[ids]
+    alone = np.bincount(word, weights=has_text)[word] == 1
+    return alone & has_text & (word_ids >= 0) & vocabulary.may_be_word[ids]
+
+
+def whole_words_literal(ids: Sequence[int], word_ids: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
+    """`whole_words`, one occurrence at a time."""
+    result = []
+    for here, token in enumerate(ids):
+        first = here
+        while (
+            first > 0 and word_ids[first - 1] == word_ids[here] and not vocabulary.starts_word[ids[first]]
+        ):
+            first -= 1
+        last = here + 1
+        while (
+            last < len(ids) and word_ids[last] == word_ids[here] and not vocabulary.starts_word[ids[last]]
+        ):
+            last += 1
+        with_text = [other for other in range(first, last) if vocabulary.has_text[ids[other]]]
+        result.append(
+            with_text == [here] and word_ids[here] >= 0 and bool(vocabulary.may_be_word[token])
+        )
+    return result
