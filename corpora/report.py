@@ -1,0 +1,75 @@
+"""What was read: counts, skips, and a fingerprint of the texts."""
+
+import hashlib
+import heapq
+from collections import Counter
+
+from corpora.document import Document
+
+LONGEST = 10
+
+
+class ReadingReport:
+    """Filled while a corpus is read once from end to end.
+
+    Attributes:
+        documents: Documents handed out.
+        words: Their words, counted as stretches between white space (in scripts without spaces that is far
+            fewer than the words a reader would count).
+        characters: Their characters.
+        skipped: Number of documents left out, by reason (``empty``, ``duplicate``, ``redirect``,
+            ``other namespace``, ``not sampled``).
+        replaced: Bytes and lone surrogates that were no text, shown as U+FFFD.
+        split: Documents longer than the limit, handed out in parts.
+        notes: Sentences about what a reader met on the way: where a truncated dump broke, files not read.
+    """
+
+    def __init__(self) -> None:
+        self.documents = 0
+        self.words = 0
+        self.characters = 0
+        self.skipped: Counter[str] = Counter()
+        self.replaced = 0
+        self.split = 0
+        self.notes: list[str] = []
+        self._longest: list[tuple[int, int, str]] = []
+        self._hash = hashlib.blake2b(digest_size=16)
+
+    def add(self, document: Document) -> None:
+        """Counts a document that is handed out."""
+        self.documents += 1
+        self.words += len(document.text.split())
+        self.characters += len(document.text)
+        entry = (len(document.text), -self.documents, document.title or document.id)
+        if len(self._longest) < LONGEST:
+            heapq.heappush(self._longest, entry)
+        else:
+            heapq.heappushpop(self._longest, entry)
+        for part in (document.title, document.text):
+            encoded = part.encode()
+            self._hash.update(len(encoded).to_bytes(8, "little"))
+            self._hash.update(encoded)
+
+    @property
+    def longest(self) -> list[tuple[str, int]]:
+        """Title (or id) and characters of the ten longest documents, longest first."""
+        return [(name, length) for length, _, name in sorted(self._longest, reverse=True)]
+
+    @property
+    def text_fingerprint(self) -> str:
+        """Hash of titles and texts in order: the same for the same texts, whatever file they came in."""
+        return self._hash.hexdigest()
+
+    def as_dict(self) -> dict[str, object]:
+        """Everything above in JSON's types, for ``run.json``."""
+        return {
+            "documents": self.documents,
+            "words": self.words,
+            "characters": self.characters,
+            "skipped": dict(sorted(self.skipped.items())),
+            "replaced": self.replaced,
+            "split": self.split,
+            "notes": list(self.notes),
+            "longest": [list(entry) for entry in self.longest],
+            "text_fingerprint": self.text_fingerprint,
+        }

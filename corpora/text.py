@@ -1,0 +1,89 @@
+"""Plain text out of whatever characters a file holds."""
+
+import codecs
+import re
+import unicodedata
+
+NOT_TEXT = "\U0010ffff"
+"""Stands for one byte that could not be decoded, until `clean` counts it. No character of any script."""
+
+REPLACEMENT = "�"
+
+LONGEST_DOCUMENT = 500_000
+"""Characters after which a document is handed out in parts; longer than any Wikipedia article."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
+_LINE_END = re.compile(r"\r\n?|[\x85\u2028\u2029]")
+# Soft hyphens, direction marks and byte order marks are invisible and split words for byte-level tokenizers.
+# Joiners stay: Persian and the Indic scripts spell with them.
+_INVISIBLE = re.compile("[\u00ad\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_BAD = re.compile(f"[\ud800-\udfff{NOT_TEXT}]+")
+# Any of the above: one scan tells that most texts need none of the substitutions.
+_SUSPECT = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff"
+    + NOT_TEXT
+    + "]"
+)
+_BLANK_LINES = re.compile(r"\n{3,}")
+_BREAKS = (re.compile(r"\n\n"), re.compile(r"\n"), re.compile(r"\s"), re.compile("[。．！？｡।॥။፡።、，]"))
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return NOT_TEXT * (error.end - error.start), error.end
+
+
+codecs.register_error("corpora.mark", _mark)
+MARK_BAD_BYTES = "corpora.mark"
+"""Name of the codec error handler that puts `NOT_TEXT` for every undecodable byte."""
+
+
+def clean(text: str) -> tuple[str, int]:
+    """Makes text uniform, so that the same text gives the same tokens whatever file it came in.
+
+    Line ends become ``\\n``, control characters a space, invisible formatting goes, combining characters are
+    composed (NFC), no line ends in white space, and at most one line in a row is blank.
+
+    Returns:
+        The text, and how many bytes or lone surrogates in it were no text (each run is shown as one U+FFFD).
+    """
+    replaced = 0
+    if _SUSPECT.search(text):
+        text = _LINE_END.sub("\n", text)
+        text = _CONTROL.sub(" ", text)
+        replaced = sum(len(run) for run in _BAD.findall(text))
+        text = _BAD.sub(REPLACEMENT, text)
+        text = _INVISIBLE.sub("", text)
+    text = unicodedata.normalize("NFC", text)
+    text = "\n".join(line.rstrip() for line in text.split("\n"))
+    return _BLANK_LINES.sub("\n\n", text).strip(), replaced
+
+
+def cut(text: str, limit: int) -> int:
+    """Where to cut text longer than ``limit``: at most ``limit``, at a place that cuts no word.
+
+    The last paragraph end in the second half of the limit is best, then a line end, then white space, then
+    (scripts without spaces) the end of a sentence. Text with none of these is cut before a character that
+    does not combine with the one before it.
+    """
+    for pattern in _BREAKS:
+        ends = [found.end() for found in pattern.finditer(text, limit // 2, limit)]
+        if ends:
+            return ends[-1]
+    at = limit
+    while at > 1 and unicodedata.combining(text[at]):
+        at -= 1
+    return at if at > 1 else limit
+
+
+def parts(text: str, limit: int = LONGEST_DOCUMENT) -> list[str]:
+    """The text in parts of at most ``limit`` characters that cut no word; one part if it is short enough."""
+    found = []
+    start = 0
+    while len(text) - start > limit:
+        end = start + cut(text[start : start + limit + 1], limit)
+        found.append(text[start:end].strip())
+        start = end
+    found.append(text[start:].strip())
+    return [part for part in found if part]
