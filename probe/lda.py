@@ -15,10 +15,10 @@ from probe.errors import ProbeError
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-ENGINES = ("gensim", "tomotopy")
 ALPHA_NAMES = ("symmetric", "asymmetric", "auto")
 ETA_NAMES = ("symmetric", "auto")
-TOMOTOPY_SWEEPS = 300
+DEFAULT_ITERATIONS = {"gensim": 30, "tomotopy": 200}
+ENGINES = tuple(DEFAULT_ITERATIONS)
 _SWEEPS_PER_REPORT = 10
 
 Progress = Callable[[float], None]
@@ -39,7 +39,7 @@ class LdaSettings:
         eta: Dirichlet prior of a topic's words: a number, or ``symmetric`` (1/T), ``auto`` (learned; only by
             gensim).
         iterations: gensim: most rounds of inference a document gets in a pass; tomotopy: sweeps of the
-            sampler over the corpus. None takes what was measured to be best for the engine.
+            sampler over the corpus. None takes the engine's entry in `DEFAULT_ITERATIONS`.
         random_state: Seed.
 
     Raises:
@@ -48,9 +48,9 @@ class LdaSettings:
 
     engine: str = "gensim"
     topics: int = 100
-    passes: int = 3
+    passes: int = 2
     chunksize: int = 128
-    alpha: float | str = 0.1
+    alpha: float | str = 0.05
     eta: float | str = 0.01
     iterations: int | None = None
     random_state: int = 0
@@ -189,7 +189,7 @@ def _fit_gensim(bags: csr_matrix, settings: LdaSettings, report: Progress) -> np
         chunksize=settings.chunksize,
         alpha=settings.alpha,
         eta=settings.eta,
-        iterations=settings.iterations or 100,
+        iterations=settings.iterations or DEFAULT_ITERATIONS["gensim"],
         random_state=settings.random_state,
         eval_every=None,  # the perplexity of a chunk costs time and is not read
     )
@@ -219,7 +219,7 @@ def _fit_tomotopy(bags: csr_matrix, settings: LdaSettings, report: Progress) -> 
         ids = np.repeat(bags.indices[start:end], bags.data[start:end].astype(np.int64))
         if len(ids):
             model.add_doc([names[word] for word in ids])
-    sweeps = settings.iterations or TOMOTOPY_SWEEPS
+    sweeps = settings.iterations or DEFAULT_ITERATIONS["tomotopy"]
     for done in range(0, sweeps, _SWEEPS_PER_REPORT):
         # One worker: with more, the sampler's result depends on how they were scheduled.
         model.train(min(_SWEEPS_PER_REPORT, sweeps - done), workers=1)

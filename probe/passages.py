@@ -51,7 +51,7 @@ class Passages:
 
     Attributes:
         start, stop: [passages] int64, positions in `Tokens.ids`, without special tokens.
-        document: [passages] int64, the document's position in the corpus.
+        document: [passages] int64, equal for passages of one document.
     """
 
     start: np.ndarray
@@ -88,7 +88,7 @@ def cut_passages(tokens: Tokens, max_length: int, specials: int) -> Passages:
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     start = tokens.offsets[document] + within * body
     stop = np.minimum(start + body, tokens.offsets[document + 1])
-    return Passages(start, stop, document)
+    return Passages(start, stop, tokens.whole[document])
 
 
 def sample_passages(passages: Passages, size: int, random_state: int) -> Passages:

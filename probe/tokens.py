@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,11 +31,13 @@ class Tokens:
         ids: [tokens] int32.
         is_word: [tokens] bool; this occurrence is a word (see `probe.vocabulary`).
         offsets: [documents + 1] int64; document d holds tokens offsets[d] to offsets[d + 1].
+        whole: [documents] int64; equal for the parts of one very long document.
     """
 
     ids: np.ndarray
     is_word: np.ndarray
     offsets: np.ndarray
+    whole: np.ndarray
 
     @property
     def documents(self) -> int:
@@ -50,6 +51,7 @@ class Tokens:
             ids=np.memmap(folder / "ids.i4", dtype=np.int32, mode="r"),
             is_word=np.memmap(folder / "is_word.b1", dtype=bool, mode="r"),
             offsets=np.fromfile(folder / "offsets.i8", dtype=np.int64),
+            whole=np.fromfile(folder / "whole.i8", dtype=np.int64),
         )
 
 
@@ -66,36 +68,43 @@ def tokenize(
         documents: in corpus order; a document without tokens is kept, empty.
         tokenizer: a fast tokenizer.
         vocabulary: of the same tokenizer.
-        folder: receives `ids.i4`, `is_word.b1`, `offsets.i8`.
+        folder: receives `ids.i4`, `is_word.b1`, `offsets.i8`, `whole.i8`.
         progress: called with the number of documents done so far.
 
     Raises:
         ProbeError: no document holds a token.
     """
-    offsets = [0]
+    offsets, whole, last = [0], [], None
     with (folder / "ids.i4").open("wb") as ids_file, (folder / "is_word.b1").open("wb") as word_file:
-        for texts in _batches(documents):
+        for batch in _batches(documents):
             # verbose=False: documents longer than the model's limit are cut into passages later.
+            texts = [document.text for document in batch]
             encodings = tokenizer(texts, add_special_tokens=False, verbose=False).encodings
-            for encoding in encodings:
+            for document, encoding in zip(batch, encodings, strict=True):
                 ids = np.array(encoding.ids, dtype=np.int32)
                 word_ids = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
                 ids_file.write(ids.tobytes())
                 word_file.write(whole_words(ids, word_ids, vocabulary).tobytes())
                 offsets.append(offsets[-1] + len(ids))
+                whole.append(whole[-1] if document.whole == last else len(whole))
+                last = document.whole
             if progress:
                 progress(len(offsets) - 1)
     if offsets[-1] == 0:
         raise ProbeError("No document holds a token: check the corpus's text field and encoding.")
     np.array(offsets, dtype=np.int64).tofile(folder / "offsets.i8")
+    np.array(whole, dtype=np.int64).tofile(folder / "whole.i8")
     return Tokens.load(folder)
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[str]]:
-    texts = (document.text for document in documents)
-    while batch := list(islice(texts, 1)):
-        size = len(batch[0])
-        while size < _BATCH_CHARACTERS and len(batch) < _BATCH_DOCUMENTS and (more := list(islice(texts, 1))):
-            batch += more
-            size += len(more[0])
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text)
+        if len(batch) == _BATCH_DOCUMENTS or size >= _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch

@@ -114,8 +114,3 @@ def topic_pairs(
     classes = np.stack([history == SAME, history == DIFFERENT], axis=2).reshape(len(history), -1)
     return TopicPairs(words, surface, tuple(assignments), tuple(positions), code, classes)
 
-
-def triangle_index(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Where the unordered pair of two different positions stands in a packed triangle."""
-    high, low = np.maximum(i, j), np.minimum(i, j)
-    return high * (high - 1) // 2 + low

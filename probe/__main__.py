@@ -1,0 +1,5 @@
+"""`python -m probe`."""
+
+from probe.cli import main
+
+main()

@@ -1,0 +1,49 @@
+"""The command line: one file a command, thin, nothing heavy imported before it is needed."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import typer
+
+from probe.cli import corpora, models, run
+
+app = typer.Typer(
+    name="probe",
+    help="Does a language model encode the topics of its corpus, where, and how sure are we?",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+app.command("run")(run.run)
+app.command("models")(models.models)
+app.command("corpora")(corpora.corpora)
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line; a refusal is one sentence on stderr and exit code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except click.ClickException as error:
+        sys.exit(_refuse(error.format_message()))
+    except (click.Abort, KeyboardInterrupt):
+        print("Stopped. The same command goes on from what is finished.", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
+    except ValueError as error:
+        from corpora import CorpusError
+
+        from probe.errors import ProbeError
+
+        if not isinstance(error, ProbeError | CorpusError):
+            raise
+        sys.exit(_refuse(str(error)))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _refuse(message: str) -> int:
+    print(f"probe: {message}", file=sys.stderr)
+    return 2

@@ -1,0 +1,145 @@
+"""`probe run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from probe.experiment import RunResult
+
+_DATA, _LDA, _MODEL, _OUTPUT = "Corpus and passages", "Topic model", "Model pass", "Uncertainty and output"
+
+
+def run(
+    model: Annotated[
+        list[str] | None, typer.Option("--model", "-m", help="A model (see probe models); repeatable.", show_default="minilm")
+    ] = None,
+    corpus: Annotated[str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")] = "wikipedia-sample",
+    theta: Annotated[
+        list[float] | None,
+        typer.Option(help="Ambiguity threshold; repeatable.", show_default="0.0005, 0.001 and 0.002, the paper's"),
+    ] = None,
+    documents: Annotated[
+        int | None,
+        typer.Option(help="Read at most so many documents.", show_default="all", rich_help_panel=_DATA),
+    ] = None,
+    passages: Annotated[int, typer.Option(help="Probe so many passages, drawn at random.", rich_help_panel=_DATA)] = 1000,
+    max_length: Annotated[
+        int, typer.Option(help="Tokens of a passage at most, special tokens included.", rich_help_panel=_DATA)
+    ] = 128,
+    stop_words: Annotated[
+        Path | None,
+        typer.Option(help="A file of stop words, one a line.", show_default="the language's", rich_help_panel=_DATA),
+    ] = None,
+    topics: Annotated[int, typer.Option(help="Number of topics.", rich_help_panel=_LDA)] = 100,
+    lda: Annotated[str, typer.Option(help="gensim or tomotopy.", rich_help_panel=_LDA)] = "gensim",
+    lda_passes: Annotated[int, typer.Option(help="Passes over the corpus.", rich_help_panel=_LDA)] = 3,
+    lda_chunksize: Annotated[int, typer.Option(help="Documents between two updates.", rich_help_panel=_LDA)] = 128,
+    lda_alpha: Annotated[str, typer.Option(help="Prior of a document's topics.", rich_help_panel=_LDA)] = "0.1",
+    lda_eta: Annotated[str, typer.Option(help="Prior of a topic's words.", rich_help_panel=_LDA)] = "0.01",
+    lda_iterations: Annotated[
+        int | None,
+        typer.Option(help="Rounds of inference a document.", show_default="the engine's best", rich_help_panel=_LDA),
+    ] = None,
+    lda_seeds: Annotated[
+        int, typer.Option(help="Fit so many topic models, with different seeds.", rich_help_panel=_LDA)
+    ] = 1,
+    device: Annotated[str, typer.Option(help="A torch device.", rich_help_panel=_MODEL)] = "auto",
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=_MODEL)] = "float32",
+    batch_tokens: Annotated[
+        int, typer.Option(help="Tokens of a padded batch at most.", rich_help_panel=_MODEL)
+    ] = 4096,
+    baseline: Annotated[
+        bool, typer.Option(help="Measure the same architecture with random weights.", rich_help_panel=_MODEL)
+    ] = True,
+    seed: Annotated[int, typer.Option(help="Of everything random.", rich_help_panel=_OUTPUT)] = 0,
+    resamples: Annotated[
+        int, typer.Option(help="Bootstrap draws, and permutations of the null.", rich_help_panel=_OUTPUT)
+    ] = 1000,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the files.", show_default="results/MODEL-CORPUS", rich_help_panel=_OUTPUT),
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of finished work.",
+            show_default="$PROBE_CACHE or ~/.cache/topic-probe",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but refusals.", rich_help_panel=_OUTPUT)
+    ] = False,
+) -> None:
+    """Probe models for the topics of a corpus: the paper's Tables 1 and 5, with intervals and nulls.
+
+    Examples:
+
+      probe run
+
+      probe run --model bert-base-uncased --theta 0.001
+
+      probe run --model ./my-model --corpus articles.jsonl.xz --passages 2000 --out results/mine
+    """
+    from probe.cli.progress import ConsoleProgress
+    from probe.progress import Silent
+
+    progress = Silent() if quiet else ConsoleProgress()
+    with progress.stage("Starting"):
+        from probe.experiment import RunSettings, run_experiment
+        from probe.lda import LdaSettings
+
+    settings = RunSettings(
+        model=tuple(model or RunSettings.model),
+        corpus=corpus,
+        theta=tuple(theta or RunSettings.theta),
+        documents=documents,
+        passages=passages,
+        max_length=max_length,
+        lda=LdaSettings(
+            engine=lda,
+            topics=topics,
+            passes=lda_passes,
+            chunksize=lda_chunksize,
+            alpha=_prior(lda_alpha),
+            eta=_prior(lda_eta),
+            iterations=lda_iterations,
+        ),
+        lda_seeds=lda_seeds,
+        seed=seed,
+        device=device,
+        dtype=dtype,
+        batch_tokens=batch_tokens,
+        resamples=resamples,
+        baseline=baseline,
+        stop_words=str(stop_words) if stop_words else None,
+    )
+    result = run_experiment(settings, out=out, cache=cache, progress=progress)
+    if not quiet:
+        from rich.console import Console
+
+        _show(result, Console(), Console(stderr=True, highlight=False, soft_wrap=True))
+
+
+def _prior(value: str) -> float | str:
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def _show(result: RunResult, console: Console, log: Console) -> None:
+    from probe.cli.show import show_ratio_table
+
+    for number in (1, 5):
+        show_ratio_table(console, number, result.tables[f"table{number}"], result.tables["measures"])
+    log.print(f"Files: {result.folder}")
+    if result.info["arguments"]["corpus"] == "wikipedia-sample":
+        models = " ".join(f"--model {name}" for name in result.info["arguments"]["model"])
+        log.print(f"The same at the paper's size: probe run {models} --corpus wikipedia --documents 50000")
