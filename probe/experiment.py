@@ -39,8 +39,8 @@ from probe.vocabulary import Vocabulary, build_vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd
-    from corpora import Corpus
 
+    from corpora import Corpus
     from probe.measures.attention import AttentionReader, AttentionSums
     from probe.measures.pairs import TopicPairs
     from probe.tables import ModelResult
@@ -285,7 +285,9 @@ def choose_device(name: str) -> str:
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ProbeError(f"--device {name} is not to be had on this machine: use cpu, or leave it out.") from error
+        raise ProbeError(
+            f"--device {name} is not to be had on this machine: use cpu, or leave it out."
+        ) from error
     return name
 
 
@@ -341,7 +343,9 @@ def _prepare(
     boundaries = tokens.offsets
     if corpus.lda_unit == "passage":
         specials = special_tokens(tokenizer)
-        boundaries = np.append(cut_passages(tokens, settings.max_length, len(specials)).start, tokens.offsets[-1])
+        boundaries = np.append(
+            cut_passages(tokens, settings.max_length, len(specials)).start, tokens.offsets[-1]
+        )
     with context.timed("bags"):
         bags = bags_of_words(tokens, boundaries)
     topic_word = []
@@ -369,7 +373,7 @@ def _measure(
     prepared: _Prepared, weights: Weights, device: str, context: _Context
 ) -> tuple[ModelResult, dict[str, Any]]:
     """Pass a model over the passages, or find its sums finished, and estimate every measure."""
-    from probe.estimates import attention_estimates, embedding_estimates
+    from probe.estimates import estimate_all
     from probe.measures.batches import BatchMaker
     from probe.measures.embeddings import word_vectors
     from probe.measures.pairs import topic_pairs
@@ -391,7 +395,9 @@ def _measure(
         prepared.dictionary,
         prepared.vocabulary,
     )
-    batch_maker = BatchMaker(prepared.tokens, passages, specials, pairs.words, len(prepared.vocabulary), device)
+    batch_maker = BatchMaker(
+        prepared.tokens, passages, specials, pairs.words, len(prepared.vocabulary), device
+    )
     if len(batch_maker.probed_documents) < 2:
         raise ProbeError(
             f"The {len(passages)} probed passages come from one document, and intervals are drawn over documents: "
@@ -399,9 +405,7 @@ def _measure(
         )
     batches = pack(batch_maker.lengths, settings.batch_tokens)
     with context.progress.stage(f"Loading {source.name} ({weights})"), context.timed("models"):
-        model = load_model(
-            source, weights, device=device, dtype=settings.dtype, random_state=settings.seed
-        )
+        model = load_model(source, weights, device=device, dtype=settings.dtype, random_state=settings.seed)
     embedded = model.module.get_input_embeddings().weight.shape[0]
     if len(prepared.vocabulary) > embedded and int(prepared.tokens.ids.max()) >= embedded:
         raise ProbeError(
@@ -429,10 +433,7 @@ def _measure(
         context.timed("statistics"),
     ):
         vectors = word_vectors(model, pairs.words)
-        estimates = [
-            *attention_estimates(sums, pairs, settings.resamples, settings.seed),
-            *embedding_estimates(vectors, sums, pairs, settings.resamples, settings.seed),
-        ]
+        estimates = estimate_all(vectors, sums, pairs, settings.resamples, settings.seed)
     counts = {
         "fingerprint": source.fingerprint,
         "revision": source.revision,

@@ -82,9 +82,7 @@ def _divide(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=np.asarray(below) != 0)
 
 
-def resample_documents(
-    sums: np.ndarray, pairs: np.ndarray, resamples: int, random_state: int
-) -> np.ndarray:
+def resample_documents(sums: np.ndarray, pairs: np.ndarray, resamples: int, random_state: int) -> np.ndarray:
     """Bootstrap over documents.
 
     Args:
@@ -163,7 +161,8 @@ def resample_topics(
     weights = random.multinomial(topics, np.full(topics, 1 / topics), size=resamples).astype(float)
     same = _divide(weights @ values.same, weights @ pairs.same)
     different = _divide(
-        ((weights @ values.different) * weights).sum(axis=1), ((weights @ pairs.different) * weights).sum(axis=1)
+        ((weights @ values.different) * weights).sum(axis=1),
+        ((weights @ pairs.different) * weights).sum(axis=1),
     )
     return same, different
 
@@ -180,15 +179,19 @@ def triangle_index(i: np.ndarray, j: np.ndarray) -> np.ndarray:
 
 
 def permutation_null(
-    sums: Sequence[np.ndarray], pairs: np.ndarray, member: np.ndarray, resamples: int, random_state: int
+    sums: Sequence[np.ndarray],
+    pairs: Sequence[np.ndarray],
+    member: np.ndarray,
+    resamples: int,
+    random_state: int,
 ) -> np.ndarray:
     """Ratios when topic labels are permuted among the words that carry them (topic sizes are kept).
 
     Args:
         sums: for each quantity, a packed triangle of sums; 0 for pairs that do not count.
-        pairs: a packed triangle of numbers of pairs; 0 for pairs that do not count.
+        pairs: for each quantity, a packed triangle of numbers of pairs; 0 for pairs that do not count.
         member: [topics, words] bool.
-        resamples: number of permutations; the same seed gives the same ones for every quantity.
+        resamples: number of permutations.
         random_state: seed.
 
     Returns:
@@ -199,17 +202,18 @@ def permutation_null(
     weights = member.astype(np.float32)
     i, j = np.nonzero(np.tril(weights.T @ weights > 0, -1))
     # One row a pair, so that a permuted pair costs one look-up for all quantities.
-    stacked = np.stack([*sums, pairs], axis=1).astype(np.float32)
+    stacked = np.stack([*sums, *pairs], axis=1).astype(np.float32)
     total = stacked.sum(axis=0, dtype=np.float64)
-    ratios = np.empty((resamples, len(sums)))
+    ones = np.ones(len(i), dtype=np.float32)
+    same = np.empty((resamples, stacked.shape[1]))
     for draw in range(resamples):
         order = random.permutation(words)
-        same = stacked.take(triangle_index(order[i], order[j]), axis=0).sum(axis=0, dtype=np.float64)
-        different = total - same
-        ratios[draw] = _divide(
-            _divide(same[:-1], np.full(len(sums), same[-1])), _divide(different[:-1], np.full(len(sums), different[-1]))
-        )
-    return ratios.T
+        same[draw] = ones @ stacked.take(triangle_index(order[i], order[j]), axis=0)
+    different = total - same
+    half = len(sums)
+    return _divide(
+        _divide(same[:, :half], same[:, half:]), _divide(different[:, :half], different[:, half:])
+    ).T
 
 
 def permutation_null_literal(

@@ -139,7 +139,9 @@ def ratio_table(number: int, measures: pd.DataFrame, results: Sequence[ModelResu
             printed = paper.printed_ratios(number, result.model, result.weights, theta)
             for measure in ("cosine", "dot", "attention"):
                 where = "attention" if measure == "attention" else site
-                found = mine[(mine["theta"] == theta) & (mine["measure"] == measure) & (mine["site"] == where)]
+                found = mine[
+                    (mine["theta"] == theta) & (mine["measure"] == measure) & (mine["site"] == where)
+                ]
                 row[f"{measure}_ratio"] = found["ratio"].item()
                 row[f"{measure}_ratio_low"] = found["low"].item()
                 row[f"{measure}_ratio_high"] = found["high"].item()
@@ -179,7 +181,11 @@ def layers_table(results: Iterable[ModelResult]) -> pd.DataFrame:
 
 
 def topics_table(
-    model: str, thetas: Iterable[float], topic_word: np.ndarray, dictionary: np.ndarray, vocabulary: Vocabulary
+    model: str,
+    thetas: Iterable[float],
+    topic_word: np.ndarray,
+    dictionary: np.ndarray,
+    vocabulary: Vocabulary,
 ) -> pd.DataFrame:
     """`topics.csv` of one model: the words each topic keeps, likeliest first.
 

@@ -16,8 +16,9 @@ from probe.errors import ProbeError
 from probe.vocabulary import Vocabulary, whole_words
 
 if TYPE_CHECKING:
-    from corpora import Document
     from transformers import PreTrainedTokenizerFast
+
+    from corpora import Document
 
 _BATCH_DOCUMENTS = 128
 _BATCH_CHARACTERS = 2_000_000
@@ -74,7 +75,9 @@ def tokenize(
     Raises:
         ProbeError: no document holds a token.
     """
-    offsets, whole, last = [0], [], None
+    offsets = [0]
+    whole: list[int] = []
+    last: str | None = None
     with (folder / "ids.i4").open("wb") as ids_file, (folder / "is_word.b1").open("wb") as word_file:
         for batch in _batches(documents):
             # verbose=False: documents longer than the model's limit are cut into passages later.
@@ -82,7 +85,9 @@ def tokenize(
             encodings = tokenizer(texts, add_special_tokens=False, verbose=False).encodings
             for document, encoding in zip(batch, encodings, strict=True):
                 ids = np.array(encoding.ids, dtype=np.int32)
-                word_ids = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
+                word_ids = np.array(
+                    [-1 if word is None else word for word in encoding.word_ids], dtype=np.int64
+                )
                 ids_file.write(ids.tobytes())
                 word_file.write(whole_words(ids, word_ids, vocabulary).tobytes())
                 offsets.append(offsets[-1] + len(ids))

@@ -18,7 +18,7 @@ KINDS: tuple[Kind, Kind] = ("single", "multiple")
 
 
 def words_per_topic(theta: float, n: int) -> int:
-    """k = floor(theta * n) + 1, exactly (0.001 times 29,000 is 29, not 28.999...).
+    """K = floor(theta * n) + 1, exactly (0.001 times 29,000 is 29, not 28.999...).
 
     Args:
         theta: ambiguity threshold.

@@ -126,17 +126,11 @@ def whole_words_literal(ids: Sequence[int], word_ids: Sequence[int], vocabulary:
     result = []
     for here, token in enumerate(ids):
         first = here
-        while (
-            first > 0 and word_ids[first - 1] == word_ids[here] and not vocabulary.starts_word[ids[first]]
-        ):
+        while first > 0 and word_ids[first - 1] == word_ids[here] and not vocabulary.starts_word[ids[first]]:
             first -= 1
         last = here + 1
-        while (
-            last < len(ids) and word_ids[last] == word_ids[here] and not vocabulary.starts_word[ids[last]]
-        ):
+        while last < len(ids) and word_ids[last] == word_ids[here] and not vocabulary.starts_word[ids[last]]:
             last += 1
         with_text = [other for other in range(first, last) if vocabulary.has_text[ids[other]]]
-        result.append(
-            with_text == [here] and word_ids[here] >= 0 and bool(vocabulary.may_be_word[token])
-        )
+        result.append(with_text == [here] and word_ids[here] >= 0 and bool(vocabulary.may_be_word[token]))
     return result

@@ -35,7 +35,6 @@ def main() -> None:
         sys.exit(_INTERRUPTED)
     except ValueError as error:
         from corpora import CorpusError
-
         from probe.errors import ProbeError
 
         if not isinstance(error, ProbeError | CorpusError):

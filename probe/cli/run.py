@@ -17,40 +17,57 @@ _DATA, _LDA, _MODEL, _OUTPUT = "Corpus and passages", "Topic model", "Model pass
 
 def run(
     model: Annotated[
-        list[str] | None, typer.Option("--model", "-m", help="A model (see probe models); repeatable.", show_default="minilm")
+        list[str] | None,
+        typer.Option("--model", "-m", help="A model (see probe models); repeatable.", show_default="minilm"),
     ] = None,
-    corpus: Annotated[str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")] = "wikipedia-sample",
+    corpus: Annotated[
+        str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")
+    ] = "wikipedia-sample",
     theta: Annotated[
         list[float] | None,
-        typer.Option(help="Ambiguity threshold; repeatable.", show_default="0.0005, 0.001 and 0.002, the paper's"),
+        typer.Option(
+            help="Ambiguity threshold; repeatable.", show_default="0.0005, 0.001 and 0.002, the paper's"
+        ),
     ] = None,
     documents: Annotated[
         int | None,
         typer.Option(help="Read at most so many documents.", show_default="all", rich_help_panel=_DATA),
     ] = None,
-    passages: Annotated[int, typer.Option(help="Probe so many passages, drawn at random.", rich_help_panel=_DATA)] = 1000,
+    passages: Annotated[
+        int, typer.Option(help="Probe so many passages, drawn at random.", rich_help_panel=_DATA)
+    ] = 1000,
     max_length: Annotated[
         int, typer.Option(help="Tokens of a passage at most, special tokens included.", rich_help_panel=_DATA)
     ] = 128,
     stop_words: Annotated[
         Path | None,
-        typer.Option(help="A file of stop words, one a line.", show_default="the language's", rich_help_panel=_DATA),
+        typer.Option(
+            help="A file of stop words, one a line.", show_default="the language's", rich_help_panel=_DATA
+        ),
     ] = None,
     topics: Annotated[int, typer.Option(help="Number of topics.", rich_help_panel=_LDA)] = 100,
     lda: Annotated[str, typer.Option(help="gensim or tomotopy.", rich_help_panel=_LDA)] = "gensim",
     lda_passes: Annotated[int, typer.Option(help="Passes over the corpus.", rich_help_panel=_LDA)] = 3,
-    lda_chunksize: Annotated[int, typer.Option(help="Documents between two updates.", rich_help_panel=_LDA)] = 128,
-    lda_alpha: Annotated[str, typer.Option(help="Prior of a document's topics.", rich_help_panel=_LDA)] = "0.1",
+    lda_chunksize: Annotated[
+        int, typer.Option(help="Documents between two updates.", rich_help_panel=_LDA)
+    ] = 128,
+    lda_alpha: Annotated[
+        str, typer.Option(help="Prior of a document's topics.", rich_help_panel=_LDA)
+    ] = "0.1",
     lda_eta: Annotated[str, typer.Option(help="Prior of a topic's words.", rich_help_panel=_LDA)] = "0.01",
     lda_iterations: Annotated[
         int | None,
-        typer.Option(help="Rounds of inference a document.", show_default="the engine's best", rich_help_panel=_LDA),
+        typer.Option(
+            help="Rounds of inference a document.", show_default="the engine's best", rich_help_panel=_LDA
+        ),
     ] = None,
     lda_seeds: Annotated[
         int, typer.Option(help="Fit so many topic models, with different seeds.", rich_help_panel=_LDA)
     ] = 1,
     device: Annotated[str, typer.Option(help="A torch device.", rich_help_panel=_MODEL)] = "auto",
-    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=_MODEL)] = "float32",
+    dtype: Annotated[
+        str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=_MODEL)
+    ] = "float32",
     batch_tokens: Annotated[
         int, typer.Option(help="Tokens of a padded batch at most.", rich_help_panel=_MODEL)
     ] = 4096,
@@ -63,7 +80,9 @@ def run(
     ] = 1000,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the files.", show_default="results/MODEL-CORPUS", rich_help_panel=_OUTPUT),
+        typer.Option(
+            help="Folder for the files.", show_default="results/MODEL-CORPUS", rich_help_panel=_OUTPUT
+        ),
     ] = None,
     cache: Annotated[
         Path | None,
@@ -80,7 +99,6 @@ def run(
     """Probe models for the topics of a corpus: the paper's Tables 1 and 5, with intervals and nulls.
 
     Examples:
-
       probe run
 
       probe run --model bert-base-uncased --theta 0.001
@@ -124,7 +142,7 @@ def run(
     if not quiet:
         from rich.console import Console
 
-        _show(result, Console(), Console(stderr=True, highlight=False, soft_wrap=True))
+        _show(result, _tables_console(), Console(stderr=True, highlight=False, soft_wrap=True))
 
 
 def _prior(value: str) -> float | str:
@@ -132,6 +150,14 @@ def _prior(value: str) -> float | str:
         return float(value)
     except ValueError:
         return value
+
+
+def _tables_console() -> Console:
+    from rich.console import Console
+
+    console = Console()
+    # A file or a pipe has no width of its own.
+    return console if console.is_terminal else Console(width=120)
 
 
 def _show(result: RunResult, console: Console, log: Console) -> None:

@@ -44,6 +44,7 @@ class AttentionSums:
             heads and layers.
         table_pairs: [W (W - 1) / 2] number of ordered pairs.
         vectors: [W, width] sum of the embedding layer's output over occurrences of each word.
+        directions: [W, width] sum of the same outputs, each of unit length.
         occurrences: [W] number of occurrences in the probed passages.
         batches: how many batches have been read.
     """
@@ -54,6 +55,7 @@ class AttentionSums:
     table: np.ndarray
     table_pairs: np.ndarray
     vectors: np.ndarray
+    directions: np.ndarray
     occurrences: np.ndarray
     batches: np.ndarray
 
@@ -104,7 +106,9 @@ class AttentionReader:
         documents: number of probed documents.
     """
 
-    def __init__(self, model: LoadedModel, pairs: TopicPairs, documents: int, start: AttentionSums | None = None):
+    def __init__(
+        self, model: LoadedModel, pairs: TopicPairs, documents: int, start: AttentionSums | None = None
+    ):
         self._model = model
         self._device = next(model.module.parameters()).device
         self._code = torch.from_numpy(pairs.code).to(self._device)
@@ -120,11 +124,13 @@ class AttentionReader:
                 table=np.zeros(triangle, dtype=np.float32),
                 table_pairs=np.zeros(triangle, dtype=np.int32),
                 vectors=np.zeros((size, 0)),
+                directions=np.zeros((size, 0)),
                 occurrences=np.zeros(size, dtype=np.int64),
                 batches=np.zeros(1, dtype=np.int64),
             )
         self._sums = {
-            field.name: torch.from_numpy(getattr(start, field.name)).to(self._device) for field in fields(start)
+            field.name: torch.from_numpy(getattr(start, field.name)).to(self._device)
+            for field in fields(start)
         }
         self._call = 0
 
@@ -183,16 +189,19 @@ class AttentionReader:
     def _embedding_output(self, module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
         del module
         hidden = args[0] if args else kwargs["hidden_states"]
+        if self._call:
+            return
+        width = hidden.shape[-1]
         if not self._sums["vectors"].shape[1]:
-            width = hidden.shape[-1]
-            self._sums["vectors"] = torch.zeros(
-                len(self._sums["occurrences"]), width, dtype=torch.float64, device=self._device
-            )
-        if self._call == 0:
-            rows = self._batch.rows[:, :, None].expand(-1, -1, hidden.shape[-1])
-            words = self._batch.words[self._known]
-            self._sums["vectors"].index_add_(0, words, hidden.gather(1, rows)[self._known].double())
-            self._sums["occurrences"].index_add_(0, words, torch.ones_like(words))
+            for name in ("vectors", "directions"):
+                self._sums[name] = torch.zeros(
+                    len(self._sums["occurrences"]), width, dtype=torch.float64, device=self._device
+                )
+        words = self._batch.words[self._known]
+        found = hidden.gather(1, self._batch.rows[:, :, None].expand(-1, -1, width))[self._known].double()
+        self._sums["vectors"].index_add_(0, words, found)
+        self._sums["directions"].index_add_(0, words, torch.nn.functional.normalize(found, dim=-1))
+        self._sums["occurrences"].index_add_(0, words, torch.ones_like(words))
 
     def hear(
         self,

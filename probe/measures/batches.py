@@ -81,5 +81,12 @@ class BatchMaker:
         rows = np.argsort(places < 0, axis=1, kind="stable")[:, : max(1, counts.max())]
         words = np.take_along_axis(places, rows, axis=1)
         rows[words < 0] = 0
-        tensors = (ids, np.arange(length) < lengths[:, None], rows, words, lengths, self.document_rank[chosen])
+        tensors = (
+            ids,
+            np.arange(length) < lengths[:, None],
+            rows,
+            words,
+            lengths,
+            self.document_rank[chosen],
+        )
         return Batch(*(torch.from_numpy(np.asarray(t, dtype=np.int64)).to(self.device) for t in tensors))

@@ -1,8 +1,10 @@
 """Similarity of embeddings of words of one topic and words of different topics (paper, section 6.2).
 
 Over all pairs of different words that carry topics: mean cosine similarity and mean dot product. Two sites: `word`,
-the rows of the input embedding matrix W^E; `layer`, the output of the embedding layer averaged over a word's
-occurrences in the probed passages.
+the rows of the input embedding matrix W^E; `layer`, the output of the embedding layer, where the similarity of two
+words is averaged over all pairs of their occurrences in the probed passages. (The cosine of two averaged vectors would
+grow with the words' frequency: averaging removes what position and neighbours add, so at random weights frequent words
+come out more alike, and a topic of frequent words looks like topic structure.)
 """
 
 from __future__ import annotations
@@ -29,17 +31,36 @@ class Similarities:
     known: np.ndarray
 
 
-def similarities(vectors: np.ndarray) -> Similarities:
-    """Cosine similarity and dot product of all pairs.
+def word_similarities(vectors: np.ndarray) -> Similarities:
+    """Cosine similarity and dot product of all pairs of word vectors.
 
     Args:
-        vectors: [words, width]; a word without a vector has a row of NaN.
+        vectors: [words, width].
     """
-    known = np.isfinite(vectors).all(axis=1)
-    filled = np.where(known[:, None], vectors, 0.0)
-    norms = np.linalg.norm(filled, axis=1, keepdims=True)
-    unit = np.divide(filled, norms, out=np.zeros_like(filled), where=norms > 0)
-    return Similarities((unit @ unit.T).astype(np.float32), (filled @ filled.T).astype(np.float32), known)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    return Similarities(_gram(unit), _gram(vectors), np.ones(len(vectors), dtype=bool))
+
+
+def occurrence_similarities(
+    vectors: np.ndarray, directions: np.ndarray, occurrences: np.ndarray
+) -> Similarities:
+    """Similarity of all pairs of words, averaged over all pairs of their occurrences.
+
+    The mean over pairs of occurrences is the product of the means.
+
+    Args:
+        vectors: [words, width] sum of each word's vectors.
+        directions: [words, width] sum of each word's unit vectors.
+        occurrences: [words] how many there are.
+    """
+    known = occurrences > 0
+    count = np.maximum(occurrences, 1)[:, None]
+    return Similarities(_gram(directions / count), _gram(vectors / count), known)
+
+
+def _gram(vectors: np.ndarray) -> np.ndarray:
+    return (vectors @ vectors.T).astype(np.float32)
 
 
 def word_vectors(model: LoadedModel, words: np.ndarray) -> np.ndarray:
@@ -57,20 +78,6 @@ def word_vectors(model: LoadedModel, words: np.ndarray) -> np.ndarray:
     weight = model.module.get_input_embeddings().weight
     with torch.inference_mode():
         return weight[torch.from_numpy(words.astype(np.int64)).to(weight.device)].double().cpu().numpy()
-
-
-def layer_vectors(sums: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
-    """Mean output of the embedding layer for each word.
-
-    Args:
-        sums: [W, width] sums over occurrences.
-        occurrences: [W] counts.
-
-    Returns:
-        [W, width]; NaN for a word that does not occur.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(occurrences[:, None] > 0, sums / occurrences[:, None], np.nan)
 
 
 def similarity_sums(similarity: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

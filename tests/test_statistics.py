@@ -1,0 +1,102 @@
+"""Intervals, nulls and what is withheld."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from probe.measures.pairs import shared_topics
+from probe.statistics import (
+    Estimate,
+    TopicSums,
+    interval,
+    p_value,
+    pack_triangle,
+    permutation_null,
+    permutation_null_literal,
+    resample_documents,
+    resample_topics,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(4, 9), st.integers(2, 4), st.integers(0, 2**32 - 1))
+def test_null_equals_the_literal_reference(words, topics, seed):
+    random = np.random.default_rng(seed)
+    member = np.zeros((topics, words), dtype=bool)
+    member[random.integers(topics, size=words), np.arange(words)] = True
+    sums, pairs = (
+        _symmetric(random.random((words, words))),
+        _symmetric(random.integers(1, 4, (words, words))),
+    )
+    found = permutation_null([pack_triangle(sums)], [pack_triangle(pairs)], member, 20, seed)[0]
+    again = np.random.default_rng(seed)
+    orders = [again.permutation(words) for _ in range(20)]
+    np.testing.assert_allclose(found, permutation_null_literal(sums, pairs, member, orders), rtol=1e-4)
+
+
+def _symmetric(matrix):
+    return matrix + matrix.T
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(4, 12), st.integers(2, 5), st.integers(0, 2**32 - 1))
+def test_sums_by_topic_add_up_to_all_pairs_once(words, topics, seed):
+    random = np.random.default_rng(seed)
+    member = random.random((topics, words)) < 0.5
+    member[random.integers(topics, size=words), np.arange(words)] = True
+    counted = ~np.eye(words, dtype=bool)
+    values = _symmetric(random.random((words, words)))
+    shared = shared_topics(member)
+    found = TopicSums.of(values, member, shared, counted)
+    assert found.same.sum() == pytest.approx(values[counted & (shared > 0)].sum() / 2, rel=1e-4)
+    assert found.different.sum() == pytest.approx(values[counted & (shared == 0)].sum() / 2, rel=1e-4)
+
+
+def test_bootstrap_over_documents_has_the_spread_of_fresh_samples():
+    random = np.random.default_rng(1)
+    fresh = [random.gamma(2, size=(300, 1)).mean() for _ in range(400)]
+    draws = resample_documents(random.gamma(2, size=(300, 1)), np.ones((300, 1)), 2000, 0)
+    assert draws.std() == pytest.approx(np.std(fresh), rel=0.2)
+
+
+def test_bootstrap_over_topics_draws_topics_and_not_pairs():
+    # All spread lies between topics: 10 topics of 20 words each, every pair of a topic alike.
+    member = np.kron(np.eye(10, dtype=bool), np.ones((1, 20), dtype=bool))
+    level = np.repeat(np.arange(10.0), 20)
+    values = np.minimum(level[:, None], level) + 1
+    counted = ~np.eye(200, dtype=bool)
+    shared = shared_topics(member)
+    same, _ = resample_topics(
+        TopicSums.of(values, member, shared, counted),
+        TopicSums.of(np.ones_like(values), member, shared, counted),
+        2000,
+        0,
+    )
+    assert same.std() == pytest.approx(np.arange(10).std() / np.sqrt(10), rel=0.1)
+
+
+def _estimate(different, deviation):
+    random = np.random.default_rng(0)
+    return Estimate(
+        same=1.0,
+        different=different,
+        same_pairs=5,
+        different_pairs=5,
+        same_draws=random.normal(1, 0.1, 1000),
+        different_draws=random.normal(different, deviation, 1000),
+        null=np.ones(10),
+    )
+
+
+def test_a_ratio_over_a_mean_near_zero_is_withheld_with_the_reason():
+    assert _estimate(1.0, 0.1).ratio == 1.0
+    for estimate in (_estimate(0.0, 0.1), _estimate(0.1, 0.1), _estimate(-0.25, 0.1)):
+        assert np.isnan(estimate.ratio)
+        assert "not clearly away from zero" in estimate.withheld
+
+
+def test_p_value_counts_the_observed_and_interval_the_central_share():
+    assert p_value(2.0, np.linspace(0, 1, 99)) == 0.01
+    assert p_value(-1.0, np.linspace(0, 1, 99)) == 1.0
+    assert interval(np.arange(1001.0)) == pytest.approx((25.0, 975.0))
