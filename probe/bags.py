@@ -42,9 +42,7 @@ def bags_of_words(tokens: Tokens, boundaries: np.ndarray) -> Bags:
     """
     from scipy.sparse import csr_matrix, vstack
 
-    size = int(
-        max(tokens.ids[at : at + _BLOCK_TOKENS].max() for at in range(0, len(tokens.ids), _BLOCK_TOKENS))
-    )
+    size = int(max(tokens.ids[at : at + _BLOCK_TOKENS].max() for at in range(0, len(tokens.ids), _BLOCK_TOKENS)))
     blocks = []
     first = 0
     while first < len(boundaries) - 1:

@@ -150,9 +150,7 @@ def _embedding_quantities(
     return quantities
 
 
-def _attention_quantity(
-    sums: AttentionSums, draws: np.ndarray, column: int, position: np.ndarray
-) -> _Quantity:
+def _attention_quantity(sums: AttentionSums, draws: np.ndarray, column: int, position: np.ndarray) -> _Quantity:
     same, different = 2 * column, 2 * column + 1
     totals, counts = sums.documents.sum(axis=0), sums.document_pairs.sum(axis=0)
     high, low = np.tril_indices(len(position), -1)

@@ -230,9 +230,7 @@ def run_experiment(
             results.append(result)
             models.append({"name": source.name, "weights": weights, **counts})
         topic_frames.append(
-            topics_table(
-                source.name, settings.theta, prepared.topic_word[0], prepared.dictionary, prepared.vocabulary
-            )
+            topics_table(source.name, settings.theta, prepared.topic_word[0], prepared.dictionary, prepared.vocabulary)
         )
     with context.progress.stage("Making tables"):
         import pandas as pd
@@ -285,9 +283,7 @@ def choose_device(name: str) -> str:
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ProbeError(
-            f"--device {name} is not to be had on this machine: use cpu, or leave it out."
-        ) from error
+        raise ProbeError(f"--device {name} is not to be had on this machine: use cpu, or leave it out.") from error
     return name
 
 
@@ -343,9 +339,7 @@ def _prepare(
     boundaries = tokens.offsets
     if corpus.lda_unit == "passage":
         specials = special_tokens(tokenizer)
-        boundaries = np.append(
-            cut_passages(tokens, settings.max_length, len(specials)).start, tokens.offsets[-1]
-        )
+        boundaries = np.append(cut_passages(tokens, settings.max_length, len(specials)).start, tokens.offsets[-1])
     with context.timed("bags"):
         bags = bags_of_words(tokens, boundaries)
     topic_word = []
@@ -395,9 +389,7 @@ def _measure(
         prepared.dictionary,
         prepared.vocabulary,
     )
-    batch_maker = BatchMaker(
-        prepared.tokens, passages, specials, pairs.words, len(prepared.vocabulary), device
-    )
+    batch_maker = BatchMaker(prepared.tokens, passages, specials, pairs.words, len(prepared.vocabulary), device)
     if len(batch_maker.probed_documents) < 2:
         raise ProbeError(
             f"The {len(passages)} probed passages come from one document, and intervals are drawn over documents: "

@@ -80,9 +80,7 @@ def _require_whole(name: str, value: object, least: int) -> None:
 def _require_prior(name: str, value: float | str, names: tuple[str, ...]) -> None:
     usable = value in names if isinstance(value, str) else math.isfinite(value) and value > 0
     if not usable:
-        raise ProbeError(
-            f"The LDA's {name} is {value!r}; give a number above 0 or one of {', '.join(names)}."
-        )
+        raise ProbeError(f"The LDA's {name} is {value!r}; give a number above 0 or one of {', '.join(names)}.")
 
 
 def fit_lda(bags: csr_matrix, settings: LdaSettings, progress: Progress | None = None) -> np.ndarray:
@@ -105,9 +103,7 @@ def fit_lda(bags: csr_matrix, settings: LdaSettings, progress: Progress | None =
     report = progress or _silent
     report(0.0)
     likelihoods = (
-        _fit_tomotopy(bags, settings, report)
-        if settings.engine == "tomotopy"
-        else _fit_gensim(bags, settings, report)
+        _fit_tomotopy(bags, settings, report) if settings.engine == "tomotopy" else _fit_gensim(bags, settings, report)
     )
     report(1.0)
     likelihoods = likelihoods.astype(np.float64)
@@ -128,9 +124,7 @@ def _checked(bags: csr_matrix, settings: LdaSettings) -> csr_matrix:
     if (counts.data < 0).any():
         raise ProbeError("The bags of words hold a negative number; LDA reads counts of words.")
     if (counts.data != np.floor(counts.data)).any():
-        raise ProbeError(
-            "The bags of words hold fractions, but LDA reads counts, not weights such as TF-IDF."
-        )
+        raise ProbeError("The bags of words hold fractions, but LDA reads counts, not weights such as TF-IDF.")
     counts.sum_duplicates()
     counts.eliminate_zeros()
     if counts.nnz == 0:
@@ -158,9 +152,7 @@ class _Stream:
 
     def __iter__(self) -> Iterator[list[tuple[int, int]]]:
         for start, end in pairwise(self._bags.indptr):
-            yield list(
-                zip(self._bags.indices[start:end].tolist(), self._bags.data[start:end].tolist(), strict=True)
-            )
+            yield list(zip(self._bags.indices[start:end].tolist(), self._bags.data[start:end].tolist(), strict=True))
             self._read += 1
             self._report(self._read / self._total)
 

@@ -211,9 +211,7 @@ def permutation_null(
         same[draw] = ones @ stacked.take(triangle_index(order[i], order[j]), axis=0)
     different = total - same
     half = len(sums)
-    return _divide(
-        _divide(same[:, :half], same[:, half:]), _divide(different[:, :half], different[:, half:])
-    ).T
+    return _divide(_divide(same[:, :half], same[:, half:]), _divide(different[:, :half], different[:, half:])).T
 
 
 def permutation_null_literal(

@@ -139,9 +139,7 @@ def ratio_table(number: int, measures: pd.DataFrame, results: Sequence[ModelResu
             printed = paper.printed_ratios(number, result.model, result.weights, theta)
             for measure in ("cosine", "dot", "attention"):
                 where = "attention" if measure == "attention" else site
-                found = mine[
-                    (mine["theta"] == theta) & (mine["measure"] == measure) & (mine["site"] == where)
-                ]
+                found = mine[(mine["theta"] == theta) & (mine["measure"] == measure) & (mine["site"] == where)]
                 row[f"{measure}_ratio"] = found["ratio"].item()
                 row[f"{measure}_ratio_low"] = found["low"].item()
                 row[f"{measure}_ratio_high"] = found["high"].item()
@@ -243,7 +241,7 @@ def write_results(folder: Path, tables: Mapping[str, pd.DataFrame], info: Mappin
             text = json.dumps(info, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
             (temporary / "run.json").write_text(text, encoding="utf-8")
             for path in sorted(temporary.iterdir()):
-                os.replace(path, folder / path.name)
+                path.replace(folder / path.name)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:

@@ -85,9 +85,7 @@ def tokenize(
             encodings = tokenizer(texts, add_special_tokens=False, verbose=False).encodings
             for document, encoding in zip(batch, encodings, strict=True):
                 ids = np.array(encoding.ids, dtype=np.int32)
-                word_ids = np.array(
-                    [-1 if word is None else word for word in encoding.word_ids], dtype=np.int64
-                )
+                word_ids = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
                 ids_file.write(ids.tobytes())
                 word_file.write(whole_words(ids, word_ids, vocabulary).tobytes())
                 offsets.append(offsets[-1] + len(ids))

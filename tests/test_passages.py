@@ -25,9 +25,7 @@ def _tokens(lengths):
 def test_passages_cover_every_token_once_and_no_two_documents(lengths, max_length):
     tokens = _tokens(lengths)
     passages = cut_passages(tokens, max_length, 2)
-    covered = [
-        i for start, stop in zip(passages.start, passages.stop, strict=True) for i in range(start, stop)
-    ]
+    covered = [i for start, stop in zip(passages.start, passages.stop, strict=True) for i in range(start, stop)]
     assert covered == list(range(sum(lengths)))
     assert (passages.stop - passages.start <= max_length - 2).all()
     owner = np.repeat(np.arange(len(lengths)), lengths)
@@ -57,9 +55,7 @@ def test_a_sample_is_seeded_and_kept_in_order():
     assert len(sample_passages(passages, 10**6, 0)) == len(passages)
 
 
-@pytest.mark.parametrize(
-    ("family", "before", "after"), [("bert", "[CLS]", "[SEP]"), ("roberta", "<s>", "</s>")]
-)
+@pytest.mark.parametrize(("family", "before", "after"), [("bert", "[CLS]", "[SEP]"), ("roberta", "<s>", "</s>")])
 def test_special_tokens_are_found(tiny_models, family, before, after):
     tokenizer = load_tokenizer(find_model(str(tiny_models(family))))
     found = special_tokens(tokenizer)

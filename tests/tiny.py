@@ -20,9 +20,7 @@ def _wordpiece(texts: Iterable[str]) -> transformers.PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer.train_from_iterator(
-        texts, trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=special)
-    )
+    tokenizer.train_from_iterator(texts, trainers.WordPieceTrainer(vocab_size=VOCABULARY, special_tokens=special))
     return _wrapped(tokenizer, "[CLS]", "[SEP]", pad="[PAD]", unk="[UNK]", mask="[MASK]")
 
 

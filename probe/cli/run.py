@@ -20,14 +20,10 @@ def run(
         list[str] | None,
         typer.Option("--model", "-m", help="A model (see probe models); repeatable.", show_default="minilm"),
     ] = None,
-    corpus: Annotated[
-        str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")
-    ] = "wikipedia-sample",
+    corpus: Annotated[str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")] = "wikipedia-sample",
     theta: Annotated[
         list[float] | None,
-        typer.Option(
-            help="Ambiguity threshold; repeatable.", show_default="0.0005, 0.001 and 0.002, the paper's"
-        ),
+        typer.Option(help="Ambiguity threshold; repeatable.", show_default="0.0005, 0.001 and 0.002, the paper's"),
     ] = None,
     documents: Annotated[
         int | None,
@@ -41,36 +37,24 @@ def run(
     ] = 128,
     stop_words: Annotated[
         Path | None,
-        typer.Option(
-            help="A file of stop words, one a line.", show_default="the language's", rich_help_panel=_DATA
-        ),
+        typer.Option(help="A file of stop words, one a line.", show_default="the language's", rich_help_panel=_DATA),
     ] = None,
     topics: Annotated[int, typer.Option(help="Number of topics.", rich_help_panel=_LDA)] = 100,
     lda: Annotated[str, typer.Option(help="gensim or tomotopy.", rich_help_panel=_LDA)] = "gensim",
     lda_passes: Annotated[int, typer.Option(help="Passes over the corpus.", rich_help_panel=_LDA)] = 3,
-    lda_chunksize: Annotated[
-        int, typer.Option(help="Documents between two updates.", rich_help_panel=_LDA)
-    ] = 128,
-    lda_alpha: Annotated[
-        str, typer.Option(help="Prior of a document's topics.", rich_help_panel=_LDA)
-    ] = "0.1",
+    lda_chunksize: Annotated[int, typer.Option(help="Documents between two updates.", rich_help_panel=_LDA)] = 128,
+    lda_alpha: Annotated[str, typer.Option(help="Prior of a document's topics.", rich_help_panel=_LDA)] = "0.1",
     lda_eta: Annotated[str, typer.Option(help="Prior of a topic's words.", rich_help_panel=_LDA)] = "0.01",
     lda_iterations: Annotated[
         int | None,
-        typer.Option(
-            help="Rounds of inference a document.", show_default="the engine's best", rich_help_panel=_LDA
-        ),
+        typer.Option(help="Rounds of inference a document.", show_default="the engine's best", rich_help_panel=_LDA),
     ] = None,
     lda_seeds: Annotated[
         int, typer.Option(help="Fit so many topic models, with different seeds.", rich_help_panel=_LDA)
     ] = 1,
     device: Annotated[str, typer.Option(help="A torch device.", rich_help_panel=_MODEL)] = "auto",
-    dtype: Annotated[
-        str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=_MODEL)
-    ] = "float32",
-    batch_tokens: Annotated[
-        int, typer.Option(help="Tokens of a padded batch at most.", rich_help_panel=_MODEL)
-    ] = 4096,
+    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=_MODEL)] = "float32",
+    batch_tokens: Annotated[int, typer.Option(help="Tokens of a padded batch at most.", rich_help_panel=_MODEL)] = 4096,
     baseline: Annotated[
         bool, typer.Option(help="Measure the same architecture with random weights.", rich_help_panel=_MODEL)
     ] = True,
@@ -80,9 +64,7 @@ def run(
     ] = 1000,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for the files.", show_default="results/MODEL-CORPUS", rich_help_panel=_OUTPUT
-        ),
+        typer.Option(help="Folder for the files.", show_default="results/MODEL-CORPUS", rich_help_panel=_OUTPUT),
     ] = None,
     cache: Annotated[
         Path | None,

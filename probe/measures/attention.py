@@ -93,7 +93,7 @@ class AttentionSums:
             return None
 
 
-class _Finished(Exception):
+class _AllHeardError(Exception):
     """Every layer that is asked for has been heard: the rest of the forward pass is not needed."""
 
 
@@ -106,9 +106,7 @@ class AttentionReader:
         documents: number of probed documents.
     """
 
-    def __init__(
-        self, model: LoadedModel, pairs: TopicPairs, documents: int, start: AttentionSums | None = None
-    ):
+    def __init__(self, model: LoadedModel, pairs: TopicPairs, documents: int, start: AttentionSums | None = None):
         self._model = model
         self._device = next(model.module.parameters()).device
         self._code = torch.from_numpy(pairs.code).to(self._device)
@@ -129,8 +127,7 @@ class AttentionReader:
                 batches=np.zeros(1, dtype=np.int64),
             )
         self._sums = {
-            field.name: torch.from_numpy(getattr(start, field.name)).to(self._device)
-            for field in fields(start)
+            field.name: torch.from_numpy(getattr(start, field.name)).to(self._device) for field in fields(start)
         }
         self._call = 0
 
@@ -150,7 +147,7 @@ class AttentionReader:
             try:
                 with listening(self):
                     self._run(stack, batch)
-            except _Finished:
+            except _AllHeardError:
                 pass
             finally:
                 hook.remove()
@@ -234,7 +231,7 @@ class AttentionReader:
             scores += _of_rows(mask, rows)
         self._add(torch.softmax(scores, dim=-1))
         if self._call == self._model.layers:
-            raise _Finished
+            raise _AllHeardError
 
     def _add(self, attention: torch.Tensor) -> None:
         """Add one layer's attention.
@@ -242,7 +239,7 @@ class AttentionReader:
         Args:
             attention: [batch, heads, rows, length], the rows of labelled queries.
         """
-        batch, heads, rows, _ = attention.shape
+        _, heads, rows, _ = attention.shape
         keys = self._batch.rows[:, None, None, :].expand(-1, heads, rows, -1)
         attention = attention.gather(3, keys) * self._debias[:, None]
         by_class = torch.bmm(attention.flatten(2), self._weights)

@@ -42,9 +42,7 @@ def word_similarities(vectors: np.ndarray) -> Similarities:
     return Similarities(_gram(unit), _gram(vectors), np.ones(len(vectors), dtype=bool))
 
 
-def occurrence_similarities(
-    vectors: np.ndarray, directions: np.ndarray, occurrences: np.ndarray
-) -> Similarities:
+def occurrence_similarities(vectors: np.ndarray, directions: np.ndarray, occurrences: np.ndarray) -> Similarities:
     """Similarity of all pairs of words, averaged over all pairs of their occurrences.
 
     The mean over pairs of occurrences is the product of the means.
@@ -95,9 +93,7 @@ def similarity_sums(similarity: np.ndarray, states: np.ndarray) -> tuple[np.ndar
     return np.array(sums), np.array([mask.sum() for mask in masks])
 
 
-def similarity_sums_literal(
-    vectors: np.ndarray, states: np.ndarray, cosine: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def similarity_sums_literal(vectors: np.ndarray, states: np.ndarray, cosine: bool) -> tuple[np.ndarray, np.ndarray]:
     """Sums and counts over unordered pairs, pair by pair, from the definition.
 
     Args:

@@ -111,7 +111,5 @@ def topic_pairs(
         code = (np.cumsum(seen, dtype=np.int32) - 1)[code]
         before, state = np.divmod(np.flatnonzero(seen), 3)
         history = np.column_stack([history[before], state.astype(np.uint8)])
-    classes = np.stack([history == SAME, history == DIFFERENT], axis=2).reshape(
-        len(history), 2 * len(positions)
-    )
+    classes = np.stack([history == SAME, history == DIFFERENT], axis=2).reshape(len(history), 2 * len(positions))
     return TopicPairs(words, surface, tuple(assignments), tuple(positions), code, classes)

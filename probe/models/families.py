@@ -88,9 +88,7 @@ def first_layer(stack: nn.Module, family: Family, layers: int) -> nn.Module:
     for module in stack.modules():
         if isinstance(module, nn.ModuleList) and len(module) == layers:
             return module[0]
-    raise ProbeError(
-        f"The layers of a {family.name} model cannot be found: its architecture is not supported."
-    )
+    raise ProbeError(f"The layers of a {family.name} model cannot be found: its architecture is not supported.")
 
 
 def usable_positions(config: PreTrainedConfig, family: Family) -> int | None:

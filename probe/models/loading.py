@@ -49,9 +49,7 @@ class ModelSource:
 
 def known_models() -> list[tuple[str, str]]:
     """Names and one line each, for `probe models`."""
-    hub = [
-        (hub, f"{name} as in the paper, from the Hugging Face hub") for name, hub in PAPER_FAMILIES.items()
-    ]
+    hub = [(hub, f"{name} as in the paper, from the Hugging Face hub") for name, hub in PAPER_FAMILIES.items()]
     return [
         (MINILM, "all-MiniLM-L6-v2, a trained 6-layer BERT that an installed package carries (no download)"),
         *hub,
@@ -72,9 +70,7 @@ def find_model(name: str) -> ModelSource:
     if path.is_dir():
         return _folder_source(name, path)
     if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
-        raise ProbeError(
-            f"There is no model folder {name}: name a folder with a config.json, a hub id, or minilm."
-        )
+        raise ProbeError(f"There is no model folder {name}: name a folder with a config.json, a hub id, or minilm.")
     return _hub_source(name)
 
 
@@ -91,9 +87,7 @@ def _minilm_folder() -> Path:
 
 def _folder_source(name: str, folder: Path) -> ModelSource:
     if not (folder / "config.json").is_file():
-        raise ProbeError(
-            f"The folder {folder} is no model: it holds no config.json; save one with save_pretrained."
-        )
+        raise ProbeError(f"The folder {folder} is no model: it holds no config.json; save one with save_pretrained.")
     content = hashlib.sha256()
     for path in sorted({path for pattern in _CONTENT for path in folder.glob(pattern)}):
         content.update(f"{path.name} {file_digest(path)}\n".encode())
@@ -259,12 +253,8 @@ def load_model(
             )
     module = module.to(device).eval()
     if not all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters()):
-        raise ProbeError(
-            f"The weights of {source.name} hold NaN or infinite numbers: use an intact checkpoint."
-        )
-    return LoadedModel(
-        source.name, weights, module, family, config.num_hidden_layers, config.num_attention_heads
-    )
+        raise ProbeError(f"The weights of {source.name} hold NaN or infinite numbers: use an intact checkpoint.")
+    return LoadedModel(source.name, weights, module, family, config.num_hidden_layers, config.num_attention_heads)
 
 
 def _built(source: ModelSource, build):  # type: ignore[no-untyped-def]

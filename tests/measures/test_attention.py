@@ -57,9 +57,7 @@ def case(request, tiny_models, tmp_path_factory, small_corpus):
     source = find_model(str(tiny_models(request.param)))
     tokenizer = load_tokenizer(source)
     vocabulary = build_vocabulary(tokenizer, {"the", "of", "and"})
-    tokens = tokenize(
-        open_corpus(str(small_corpus)), tokenizer, vocabulary, tmp_path_factory.mktemp("tokens")
-    )
+    tokens = tokenize(open_corpus(str(small_corpus)), tokenizer, vocabulary, tmp_path_factory.mktemp("tokens"))
     specials = special_tokens(tokenizer)
     passages = cut_passages(tokens, MAX_LENGTH, len(specials))
     # Some of every document, last (short) passages among them, so that batches are padded.
@@ -82,9 +80,7 @@ def _literal(case: Case, folder: str):
         states = np.zeros((size, size), dtype=np.uint8)
         states[np.ix_(position, position)] = pair_states(assignment, case.pairs.surface[position])
         full.append(states)
-    for start, stop, document in zip(
-        case.passages.start, case.passages.stop, case.passages.document, strict=True
-    ):
+    for start, stop, document in zip(case.passages.start, case.passages.stop, case.passages.document, strict=True):
         text = case.tokens.ids[start:stop]
         ids = [*case.specials.before, *text, *case.specials.after]
         with torch.inference_mode():
@@ -95,9 +91,7 @@ def _literal(case: Case, folder: str):
             ).attentions
         maps = np.concatenate([layer.numpy() for layer in maps])
         per_passage.append(maps)
-        words = [
-            place.get(t, -1) if w else -1 for t, w in zip(text, case.tokens.is_word[start:stop], strict=True)
-        ]
+        words = [place.get(t, -1) if w else -1 for t, w in zip(text, case.tokens.is_word[start:stop], strict=True)]
         words = [-1] * len(case.specials.before) + words + [-1] * len(case.specials.after)
         found = [attention_sums_literal(maps, words, states) for states in full]
         sums = np.concatenate([one for one, _ in found], axis=2)
@@ -149,9 +143,7 @@ def test_batch_size_padding_order_and_parts_change_nothing(case, tmp_path):
 def _assert_equal(found: AttentionSums, expected: AttentionSums) -> None:
     for field in dataclasses.fields(AttentionSums):
         if field.name != "batches":
-            np.testing.assert_allclose(
-                getattr(found, field.name), getattr(expected, field.name), rtol=1e-5, atol=1e-5
-            )
+            np.testing.assert_allclose(getattr(found, field.name), getattr(expected, field.name), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("case", ["bert"], indirect=True)

@@ -40,9 +40,7 @@ def test_layer_similarity_is_the_mean_over_pairs_of_occurrences():
     assert found.known.tolist() == [True, True, True, False]
     for i in range(3):
         for j in range(3):
-            assert found.cosine[i, j] == pytest.approx(
-                np.mean([a @ b for a in unit[i] for b in unit[j]]), rel=1e-5
-            )
+            assert found.cosine[i, j] == pytest.approx(np.mean([a @ b for a in unit[i] for b in unit[j]]), rel=1e-5)
             assert found.dot[i, j] == pytest.approx(
                 np.mean([a @ b for a in occurrences[i] for b in occurrences[j]]), rel=1e-5
             )
