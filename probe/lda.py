@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,7 +19,6 @@ ALPHA_NAMES = ("symmetric", "asymmetric", "auto")
 ETA_NAMES = ("symmetric", "auto")
 DEFAULT_ITERATIONS = {"gensim": 30, "tomotopy": 200}
 ENGINES = tuple(DEFAULT_ITERATIONS)
-_SWEEPS_PER_REPORT = 10
 
 Progress = Callable[[float], None]
 
@@ -39,7 +38,7 @@ class LdaSettings:
         eta: Dirichlet prior of a topic's words: a number, or ``symmetric`` (1/T), ``auto`` (learned; only by
             gensim).
         iterations: gensim: most rounds of inference a document gets in a pass; tomotopy: sweeps of the
-            sampler over the corpus. None takes the engine's entry in `DEFAULT_ITERATIONS`.
+            sampler over the corpus. None becomes the engine's entry in `DEFAULT_ITERATIONS`.
         random_state: Seed.
 
     Raises:
@@ -61,8 +60,9 @@ class LdaSettings:
         _require_whole("topics", self.topics, 2)
         _require_whole("passes", self.passes, 1)
         _require_whole("chunksize", self.chunksize, 1)
-        if self.iterations is not None:
-            _require_whole("iterations", self.iterations, 1)
+        if self.iterations is None:  # settled here, so that a record of the settings says what was done
+            object.__setattr__(self, "iterations", DEFAULT_ITERATIONS[self.engine])
+        _require_whole("iterations", self.iterations, 1)
         _require_whole("random_state", self.random_state, 0)
         if self.random_state >= 2**32:
             raise ProbeError(f"The LDA's random_state is {self.random_state}; give one below 2**32.")
@@ -118,15 +118,17 @@ def _checked(bags: csr_matrix, settings: LdaSettings) -> csr_matrix:
     """Return the bags with sorted, distinct, non-zero entries, or refuse them."""
     from scipy.sparse import csr_matrix
 
-    counts = csr_matrix(bags, copy=True)
+    counts = csr_matrix(bags)
     if not np.isfinite(counts.data).all():
         raise ProbeError("The bags of words hold a number that is not finite; count the words anew.")
     if (counts.data < 0).any():
         raise ProbeError("The bags of words hold a negative number; LDA reads counts of words.")
     if (counts.data != np.floor(counts.data)).any():
         raise ProbeError("The bags of words hold fractions, but LDA reads counts, not weights such as TF-IDF.")
-    counts.sum_duplicates()
-    counts.eliminate_zeros()
+    if not (counts.has_canonical_format and counts.data.all()):
+        counts = counts.copy()  # the caller's bags stay as they are
+        counts.sum_duplicates()
+        counts.eliminate_zeros()
     if counts.nnz == 0:
         raise ProbeError("No document holds a word of the LDA dictionary; give a corpus with more text.")
     filled = int((np.diff(counts.indptr) > 0).sum())
@@ -146,6 +148,7 @@ class _Stream:
         self._total = passes * bags.shape[0]
         self._read = 0
         self._report = report
+        self._every = max(1, self._total // 1000)
 
     def __len__(self) -> int:
         return int(self._bags.shape[0])
@@ -154,7 +157,8 @@ class _Stream:
         for start, end in pairwise(self._bags.indptr):
             yield list(zip(self._bags.indices[start:end].tolist(), self._bags.data[start:end].tolist(), strict=True))
             self._read += 1
-            self._report(self._read / self._total)
+            if self._read % self._every == 0:
+                self._report(self._read / self._total)
 
 
 def _fit_gensim(bags: csr_matrix, settings: LdaSettings, report: Progress) -> np.ndarray:
@@ -181,7 +185,7 @@ def _fit_gensim(bags: csr_matrix, settings: LdaSettings, report: Progress) -> np
         chunksize=settings.chunksize,
         alpha=settings.alpha,
         eta=settings.eta,
-        iterations=settings.iterations or DEFAULT_ITERATIONS["gensim"],
+        iterations=settings.iterations,
         random_state=settings.random_state,
         eval_every=None,  # the perplexity of a chunk costs time and is not read
     )
@@ -211,11 +215,11 @@ def _fit_tomotopy(bags: csr_matrix, settings: LdaSettings, report: Progress) -> 
         ids = np.repeat(bags.indices[start:end], bags.data[start:end].astype(np.int64))
         if len(ids):
             model.add_doc([names[word] for word in ids])
-    sweeps = settings.iterations or DEFAULT_ITERATIONS["tomotopy"]
-    for done in range(0, sweeps, _SWEEPS_PER_REPORT):
-        # One worker: with more, the sampler's result depends on how they were scheduled.
-        model.train(min(_SWEEPS_PER_REPORT, sweeps - done), workers=1)
-        report(min(done + _SWEEPS_PER_REPORT, sweeps) / sweeps)
+    sweeps = cast(int, settings.iterations)
+    for sweep in range(sweeps):
+        # One sweep a call, so that Ctrl-C is heard; one worker, since more share their counts as they please.
+        model.train(1, workers=1)
+        report((sweep + 1) / sweeps)
     likelihoods = np.zeros((topics, words))
     columns = [int(name) for name in model.used_vocabs]
     for topic in range(topics):
