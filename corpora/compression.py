@@ -101,7 +101,7 @@ def _zstd_chunks(raw: BinaryIO) -> Iterator[bytes]:
 _OPENERS: dict[str, Callable[[BinaryIO], Iterator[bytes]]] = {
     "gzip": lambda raw: _chunks(gzip.GzipFile(fileobj=raw)),
     "bzip2": lambda raw: _chunks(bz2.BZ2File(raw)),
-    "xz": lambda raw: _chunks(lzma.LZMAFile(raw)),
+    "xz": lambda raw: _chunks(lzma.LZMAFile(raw)),  # noqa: SIM115 (closed with the file under it)
     "zstd": _zstd_chunks,
 }
 

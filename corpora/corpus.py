@@ -8,8 +8,9 @@ from corpora.document import PART, Document
 from corpora.errors import CorpusError
 from corpora.report import ReadingReport
 from corpora.sampling import at_positions, reservoir, text_key
+from corpora.sentences import SentenceSplitter
 from corpora.source import READER_VERSION, Source
-from corpora.text import clean, parts
+from corpora.text import LONGEST_DOCUMENT, clean, parts
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Corpus:
         language: ISO 639.
         license: Of the texts; "not stated" where unknown.
         lda_unit: What the LDA reads: "document" or "passage".
+        unit: "document", or "sentence": every sentence is then a document of its own (`Document.whole` tells
+            which document it is of).
         selection: Which documents are handed out.
     """
 
@@ -51,6 +54,7 @@ class Corpus:
         language: str,
         license: str,
         lda_unit: str,
+        unit: str,
         selection: Selection,
     ) -> None:
         self.name = name
@@ -58,11 +62,13 @@ class Corpus:
         self.language = language
         self.license = license
         self.lda_unit = lda_unit
+        self.unit = unit
         self.selection = selection
         self._reader = reader
         self._report: ReadingReport | None = None
         self._fingerprint: str | None = None
         self._sampled: list[int] | None = None
+        self._splitter: SentenceSplitter | None = None
 
     def __iter__(self) -> Iterator[Document]:
         """The documents.
@@ -72,16 +78,16 @@ class Corpus:
         """
         report = ReadingReport()
         for document in self._selected(self._distinct(report)):
-            texts = parts(document.text)
-            report.split += len(texts) > 1
-            for number, text in enumerate(texts, start=1):
-                part = (
-                    Document(f"{document.id}{PART}{number}", document.title, text)
-                    if len(texts) > 1
-                    else document
-                )
-                report.add(part)
-                yield part
+            report.add(document)
+            if self.unit == "sentence":
+                sentences = self.splitter()(document.text)
+                report.sentences += len(sentences)
+                yield from _numbered(document, sentences)
+            elif len(document.text) > LONGEST_DOCUMENT:
+                report.split += 1
+                yield from _numbered(document, parts(document.text))
+            else:
+                yield document
         if not report.documents:
             skipped = ", ".join(f"{count} {reason}" for reason, count in sorted(report.skipped.items()))
             raise CorpusError(
@@ -110,13 +116,20 @@ class Corpus:
         if size is None:
             yield from documents
         elif self.selection.sample == "first":
-            yield from at_positions(documents, list(range(size)))
+            yield from at_positions(documents, range(size))
         elif self._sampled is not None:
             yield from at_positions(documents, self._sampled)
         else:
             sample = reservoir(documents, size, self.selection.seed)
             self._sampled = [position for position, _ in sample]
             yield from (document for _, document in sample)
+
+    def splitter(self) -> SentenceSplitter:
+        """What splits the documents into sentences; made once, from the corpus itself where need be."""
+        if self._splitter is None:
+            texts = (document.text for document in self._selected(self._distinct(ReadingReport())))
+            self._splitter = SentenceSplitter(self.language, texts)
+        return self._splitter
 
     def report(self) -> ReadingReport:
         """What the last whole iteration read; reads the corpus once if there was none yet."""
@@ -129,6 +142,17 @@ class Corpus:
     def fingerprint(self) -> str:
         """A key for caches, known before reading: hash of raw bytes, options and reader version."""
         if self._fingerprint is None:
-            parts = (self._reader.fingerprint(), repr(self.selection), str(READER_VERSION))
+            parts = (
+                self._reader.fingerprint(),
+                repr(self.selection),
+                self.unit,
+                self.language,
+                str(READER_VERSION),
+            )
             self._fingerprint = hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
         return self._fingerprint
+
+
+def _numbered(document: Document, texts: list[str]) -> Iterator[Document]:
+    for number, text in enumerate(texts, start=1):
+        yield Document(f"{document.id}{PART}{number}", document.title, text)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from corpora.document import Document
 from corpora.errors import CorpusError
-from corpora.files import Options, field_document
 from corpora.report import ReadingReport
+from corpora.source import Options, row_document
+from corpora.wikitext import from_rows
 
 
 @dataclass(frozen=True)
@@ -28,19 +29,23 @@ class HubSource:
     revision: str | None
     options: Options
 
-    def documents(self, _: ReadingReport) -> Iterator[Document]:
+    def documents(self, report: ReadingReport) -> Iterator[Document]:
         """The rows, in the order of the dataset."""
         from datasets import load_dataset
         from huggingface_hub import HfApi
 
         try:
             # load_dataset tries an unreachable hub again and again; this says so at once
-            HfApi().dataset_info(self.dataset, revision=self.revision, timeout=30)
-            rows = load_dataset(
-                self.dataset, self.config, split=self.split, revision=self.revision, streaming=True
+            commit = HfApi().dataset_info(self.dataset, revision=self.revision, timeout=30).sha
+            rows = load_dataset(self.dataset, self.config, split=self.split, revision=commit, streaming=True)
+            report.notes.append(f"{self.dataset} was read at revision {commit}")
+            wanted = [self.options.text_field, self.options.title_field]
+            if set(wanted) < set(rows.column_names or ()):
+                rows = rows.select_columns(wanted)  # the others need not even be fetched
+            yield from from_rows(
+                row_document(row, f"{self.dataset}: row {number}", str(number), self.options)
+                for number, row in enumerate(rows, start=1)
             )
-            for number, row in enumerate(rows):
-                yield field_document(row, f"row {number} of {self.dataset}", str(number), self.options)
         except CorpusError:
             raise
         except Exception as error:

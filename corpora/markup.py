@@ -6,144 +6,65 @@ time is linear in the length, whatever is nested, left open or closed twice.
 
 import html
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FILE_NAMESPACES = _names("file image media category")
+"""English names of the namespaces whose links show no text in the article; understood in every wiki."""
+
+DEEPEST = 100
+"""How deep markup may be nested; what opens deeper opens nothing."""
 
 _GAP = "\x00"
 """Left where something was taken out, so that the words on both sides are not glued together."""
 
-FILE_NAMESPACES = frozenset({"file", "image", "media", "category"})
-"""English names of the namespaces whose links show no text in the article; always understood."""
+# What stands between these tags is neither wiki text nor prose (nowiki is prose: the letters are kept).
+_RAW = _names(
+    "nowiki math chem ce gallery timeline score hiero graph mapframe maplink templatedata templatestyles "
+    "syntaxhighlight source imagemap inputbox pre categorytree indicator style script"
+)
+# What stands between these is wiki text, but not the article's running text.
+_DROPPED = _names("ref references table")
+# These part words; others stand inside them (H<sub>2</sub>O).
+_BLOCK = _names("br p div li ul ol dl dd dt tr td th caption center blockquote poem hr h1 h2 h3 h4 h5 h6")
+_INLINE = _names(
+    "b i u s strike del ins em strong small big sub sup span font code tt kbd var samp abbr cite q bdi bdo "
+    "mark ruby rb rt rp rtc wbr time data dfn includeonly noinclude onlyinclude nobr section"
+)
 
 _TOKEN = re.compile(
     r"""<!--
-    | <(?P<end>/?)(?P<tag>[A-Za-z][A-Za-z0-9]*)(?P<attributes>(?:\s[^<>]*|/)?)>
+    | <(?P<end>/?)(?P<tag>[A-Za-z][A-Za-z0-9]*+)(?P<attributes>(?:\s[^<>]*|/)?)>
     | \{\{+ | \}\}+ | \[\[ | \]\]
-    | ^[ \t:*\#;]*\{\|
-    | ^[ \t]*\|\}
-    | \n[ \t]*\n
+    | ^[ \t:*\#;]*+\{\|
+    | ^[ \t]*+\|\}
+    | \n[ \t]*+\n
     """,
     re.VERBOSE | re.MULTILINE,
 )
-
-# What stands between these tags is not wiki text and no prose.
-_RAW = frozenset(
-    {
-        "math",
-        "chem",
-        "ce",
-        "gallery",
-        "timeline",
-        "score",
-        "hiero",
-        "graph",
-        "mapframe",
-        "maplink",
-        "templatedata",
-        "templatestyles",
-        "syntaxhighlight",
-        "source",
-        "imagemap",
-        "inputbox",
-        "pre",
-        "categorytree",
-        "indicator",
-        "style",
-        "script",
-    }
-)
-# What stands between these is wiki text, but not the article's running text.
-_DROPPED = frozenset({"ref", "references", "table"})
-_BLOCK = frozenset(
-    {
-        "br",
-        "p",
-        "div",
-        "li",
-        "ul",
-        "ol",
-        "dl",
-        "dd",
-        "dt",
-        "tr",
-        "td",
-        "th",
-        "caption",
-        "center",
-        "blockquote",
-        "poem",
-        "hr",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-    }
-)
-_INLINE = frozenset(
-    {
-        "b",
-        "i",
-        "u",
-        "s",
-        "strike",
-        "del",
-        "ins",
-        "em",
-        "strong",
-        "small",
-        "big",
-        "sub",
-        "sup",
-        "span",
-        "font",
-        "code",
-        "tt",
-        "kbd",
-        "var",
-        "samp",
-        "abbr",
-        "cite",
-        "q",
-        "bdi",
-        "bdo",
-        "mark",
-        "ruby",
-        "rb",
-        "rt",
-        "rp",
-        "rtc",
-        "wbr",
-        "time",
-        "data",
-        "dfn",
-        "includeonly",
-        "noinclude",
-        "onlyinclude",
-        "nobr",
-        "section",
-    }
-)
-
-_EXTERNAL = re.compile(
-    r"\[(?:(?:https?|ftp|news|irc|git):)?//[^\s\[\]]*[^\S\n]*([^\[\]\n]*)\]", re.IGNORECASE
-)
-_MAIL = re.compile(r"\[mailto:[^\s\[\]]*[^\S\n]*([^\[\]\n]*)\]", re.IGNORECASE)
-_URL = re.compile(r"\b(?:https?|ftp)://[^\s|\[\]<>\"]+", re.IGNORECASE)
+# Possessive quantifiers (*+) keep every pattern linear in the length, whatever the input.
+_EXTERNAL = re.compile(r"\[(?:(?:(?:https?|ftps?|news|irc|git):)?//|mailto:)[^\s\[\]]*+([^\[\]\n]*+)\]", re.IGNORECASE)
+_URL = re.compile(r"\b(?:https?|ftp)://[^\s|\[\]<>\"\x00]+(?<![.,;:!?)])", re.IGNORECASE)
 _QUOTES = re.compile(r"''+")
-_SWITCH = re.compile(r"__[^\W\d_a-z]{3,}__")
-_LANGUAGE = re.compile(r"(?:[a-z]{2,3}(?:-[a-z]+)*|simple|be-x-old):\S")
-_HEADING = re.compile(r"(={1,6})[ \t]*(\S(?:.*\S)?)[ \t]*\1[ \t\x00]*")
+_SWITCH = re.compile(r"__[^\W\d_a-z]{3,40}__")
+_LANGUAGE = re.compile(r"(?:[a-z]{2,3}(?:-[a-z]+)*|simple):\S")
+_HEADING = re.compile(r"(={1,6})([^=].*?)\1[ \x00]*")
 _LIST = re.compile(r"[*#:;]+[ \t]*")
 _LEFT_OVER = re.compile(r"\[\[|\]\]|\{\{+|\}\}+|\{\||\|\}")
 _NOWIKI = re.compile(r"[\[\]{}|<>]+")
-_GAP_IN_WORD = re.compile(r"(?<=\w)\x00+(?=\w)")
-_EMPTY_BRACKETS = re.compile(r"[ \t]*\([\s,;:/\x00–-]*\)")
-_BRACKET_START = re.compile(r"\((?:[ \t]*\x00+[ \t]*[,;:]?|[ \t]*[,;:])[ \t]*(?=\S)")
+_GAP_BEFORE_WORD = re.compile(r"(?<=[^\s(\[\x00])\x00+(?=\w)")
+_EMPTY_BRACKETS = re.compile(r" ?\([\s,;:/\x00–-]*+\)")
+_BRACKET_START = re.compile(r"\([ \x00,;:]+")
 _SPACES = re.compile(r"[^\S\n]+")
-_SPACE_BEFORE = re.compile(r" \x00+(?=[.,;:)])|\x00")
+_GAPS = re.compile(r" \x00++(?=[.,;:)])|\x00")
 _BLANK_LINES = re.compile(r"\n{3,}")
-_REDIRECT = re.compile(r"\s*#[ \t]?[^\W\d]+[ \t]*:?[ \t]*\[\[[^\]\n]+\]\]")
+_PIPE_TRICK = re.compile(r" ?\([^()]*+\)$")
+_REDIRECT = re.compile(r"\s*+#[ \t]?[^\W\d]++[ \t]*+(?::[ \t]*+)?\[\[[^\]\n]+\]\]")
 
 
 def is_redirect(markup: str) -> bool:
@@ -163,14 +84,14 @@ def plain_text(markup: str, namespaces: Iterable[str] = ()) -> str:
     """
     hidden = FILE_NAMESPACES | {name.lower() for name in namespaces}
     text = _unnest(markup.replace(_GAP, " "), hidden)
-    text = _EXTERNAL.sub(r"\1", text)
-    text = _MAIL.sub(r"\1", text)
+    text = _EXTERNAL.sub(lambda found: found[1].strip() or _GAP, text)
     text = _URL.sub(_GAP, text)
     text = _QUOTES.sub(_apostrophes, text)
     text = _SWITCH.sub(_GAP, text)
     text = html.unescape(text)
     text = _LEFT_OVER.sub(" ", text)
-    text = _GAP_IN_WORD.sub(" ", text)
+    text = _SPACES.sub(" ", text)
+    text = _GAP_BEFORE_WORD.sub(" ", text)
     text = _EMPTY_BRACKETS.sub("", text)
     text = _BRACKET_START.sub("(", text)
     text = "\n".join(_lines(text))
@@ -186,113 +107,137 @@ class _Open:
         self.kind = kind
         self.pieces: list[str] = []
 
-    def text(self) -> str:
-        return "".join(self.pieces)
+
+class _Stack:
+    """What is open at a place of the markup, the page itself lowest."""
+
+    def __init__(self, hidden: frozenset[str]) -> None:
+        self.hidden = hidden
+        self.opened = [_Open("page")]
+        self.counts: Counter[str] = Counter()
+
+    def add(self, text: str) -> None:
+        self.opened[-1].pieces.append(text)
+
+    def push(self, kind: str) -> None:
+        if len(self.opened) < DEEPEST:
+            self.opened.append(_Open(kind))
+            self.counts[kind] += 1
+
+    def top_is(self, kind: str) -> bool:
+        return self.opened[-1].kind == kind
+
+    def flatten(self, keep: int) -> None:
+        """What lies above the lowest ``keep`` was never closed: its text belongs to what lies below."""
+        below = self.opened[keep - 1].pieces
+        for left_open in self.opened[keep:]:
+            self.counts[left_open.kind] -= 1
+            below.append(_GAP)
+            below += left_open.pieces
+        del self.opened[keep:]
+
+    def close(self, kind: str) -> str | None:
+        """Closes the innermost thing of a kind and gives what it holds; None where none is open."""
+        if not self.counts[kind]:
+            return None
+        at = len(self.opened) - 1
+        while self.opened[at].kind != kind:
+            at -= 1
+        self.flatten(at + 1)
+        self.counts[kind] -= 1
+        return "".join(self.opened.pop().pieces)
+
+    def drop(self, kind: str, left: str = _GAP) -> None:
+        """Closes the innermost thing of a kind and leaves nothing of it."""
+        if self.close(kind) is not None:
+            self.add(left)
+
+    def end_links(self) -> None:
+        """A blank line: no link goes on beyond it but a file's, in its caption."""
+        keep = len(self.opened)
+        while self.opened[keep - 1].kind == "link" and not self._shows_file(self.opened[keep - 1]):
+            keep -= 1
+        self.flatten(keep)
+
+    def _shows_file(self, link: _Open) -> bool:
+        return _is_hidden(next(filter(None, link.pieces), ""), self.hidden)
 
 
 def _unnest(markup: str, hidden: frozenset[str]) -> str:
     """Takes out what nests: templates, tables, references, links, tags, comments."""
-    stack = [_Open("page")]
-    open_kinds: dict[str, int] = {}
-    no_end: set[str] = set()
+    stack = _Stack(hidden)
+    never_closed: set[str] = set()
     position = 0
-
-    def push(kind: str) -> None:
-        stack.append(_Open(kind))
-        open_kinds[kind] = open_kinds.get(kind, 0) + 1
-
-    def pop() -> _Open:
-        top = stack.pop()
-        open_kinds[top.kind] -= 1
-        return top
-
-    def flatten() -> None:
-        """Something never closed: what it holds is text of what surrounds it."""
-        pieces = pop().pieces
-        stack[-1].pieces.append(_GAP)
-        stack[-1].pieces += pieces
-
-    def close(kind: str, left: Callable[[str], str]) -> None:
-        """Closes the innermost thing of a kind, whatever was left open inside it."""
-        if not open_kinds.get(kind):
-            return
-        while stack[-1].kind != kind:
-            flatten()
-        text = left(pop().text())
-        stack[-1].pieces.append(text)
-
-    def gap(_: str) -> str:
-        return _GAP
-
-    def line(_: str) -> str:
-        return "\n"
-
-    def label(content: str) -> str:
-        return _label(content, hidden)
-
     while match := _TOKEN.search(markup, position):
-        stack[-1].pieces.append(markup[position : match.start()])
+        stack.add(markup[position : match.start()])
         position = match.end()
         token = match[0]
-        if token == "[[":
-            push("link")
+        if match["tag"]:
+            position = _tag(match, markup, stack, never_closed)
+        elif token == "[[":
+            stack.push("link")
         elif token == "]]":
-            if stack[-1].kind == "link":
-                close("link", label)
+            if stack.top_is("link"):
+                stack.add(_label(stack.close("link") or "", hidden))
         elif token.startswith("{{"):
             for _ in range(len(token) // 2):
-                push("template")
+                stack.push("template")
         elif token.startswith("}}"):
             for _ in range(len(token) // 2):
-                close("template", gap)
+                stack.drop("template")
         elif token == "<!--":
             end = markup.find("-->", position)
             position = len(markup) if end < 0 else end + 3
-        elif match["tag"]:
-            tag = match["tag"].lower()
-            if match["end"]:
-                if tag in _DROPPED:
-                    close(tag, gap)
-                elif tag in _BLOCK:
-                    stack[-1].pieces.append("\n")
-                elif tag not in _INLINE:
-                    stack[-1].pieces.append(_GAP)
-            elif tag in _DROPPED:
-                if match["attributes"].endswith("/"):
-                    stack[-1].pieces.append(_GAP)
-                else:
-                    push(tag)
-            elif tag in _RAW or tag == "nowiki":
-                stack[-1].pieces.append(_GAP)
-                if not match["attributes"].endswith("/") and tag not in no_end:
-                    end_tag = re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(markup, position)
-                    if end_tag is None:
-                        no_end.add(tag)
-                    else:
-                        if tag == "nowiki":
-                            stack[-1].pieces[-1] = _NOWIKI.sub(" ", markup[position : end_tag.start()])
-                        position = end_tag.end()
-            elif tag in _BLOCK:
-                stack[-1].pieces.append("\n")
-            elif tag not in _INLINE:
-                # "a <b and c> d" is no tag: attributes have an equals sign.
-                attributes = match["attributes"].strip(" \t\n/")
-                stack[-1].pieces.append(token if attributes and "=" not in attributes else _GAP)
         elif token.endswith("{|"):
-            push("table")
+            stack.push("table")
         elif token.endswith("|}"):
-            if stack[-1].kind != "table" and markup.startswith("}", position):
+            if not stack.top_is("table") and markup.startswith("}", position):
                 position -= 1  # "|}}" ends a template whose last value is empty
             else:
-                close("table", line)
-        else:  # a blank line: no link goes on beyond it but a file's, in its caption
-            while stack[-1].kind == "link" and not _is_hidden(stack[-1].text(), hidden):
-                flatten()
-            stack[-1].pieces.append("\n\n")
-    stack[-1].pieces.append(markup[position:])
-    while len(stack) > 1:
-        flatten()
-    return stack[0].text()
+                stack.drop("table", "\n")
+        else:
+            stack.end_links()
+            stack.add("\n\n")
+    stack.add(markup[position:])
+    stack.flatten(1)
+    return "".join(stack.opened[0].pieces)
+
+
+def _tag(match: re.Match[str], markup: str, stack: _Stack, never_closed: set[str]) -> int:
+    """Handles a tag; returns where to go on."""
+    tag = match["tag"].lower()
+    empty = match["attributes"].endswith("/")
+    if tag in _BLOCK:
+        stack.add("\n")
+    elif tag in _DROPPED:
+        if match["end"]:
+            stack.drop(tag)
+        elif empty:
+            stack.add(_GAP)
+        else:
+            stack.push(tag)
+    elif tag in _RAW:
+        return _raw(tag, match.end(), markup, stack, never_closed, opens=not (match["end"] or empty))
+    elif tag not in _INLINE:
+        # "a <b and c> d" is no tag: attributes have an equals sign.
+        attributes = match["attributes"].strip(" \t\n/")
+        stack.add(match[0] if attributes and "=" not in attributes else _GAP)
+    return match.end()
+
+
+def _raw(tag: str, position: int, markup: str, stack: _Stack, never_closed: set[str], opens: bool) -> int:
+    """Passes over what stands between two tags and is no wiki text."""
+    shown = _GAP
+    if opens and tag not in never_closed:
+        closing = re.compile(rf"</{tag}\s*+>", re.IGNORECASE).search(markup, position)
+        if closing is None:
+            never_closed.add(tag)
+        else:
+            if tag == "nowiki":
+                shown = _NOWIKI.sub(" ", markup[position : closing.start()])
+            position = closing.end()
+    stack.add(shown)
+    return position
 
 
 def _is_hidden(content: str, hidden: frozenset[str]) -> bool:
@@ -306,46 +251,40 @@ def _label(content: str, hidden: frozenset[str]) -> str:
         return _GAP
     target, bar, shown = content.partition("|")
     if bar:
-        if shown.strip():
-            return shown
         # the pipe trick: [[Mercury (planet)|]] shows "Mercury"
-        return re.sub(r"\s*\([^()]*\)\s*$", "", target.rpartition(":")[2])
-    target = target.strip()
-    if _LANGUAGE.match(target):
-        return _GAP
-    return target.removeprefix(":").replace("_", " ")
+        return shown if shown.strip() else _PIPE_TRICK.sub("", target.rpartition(":")[2].strip())
+    target = target.strip().replace("_", " ")
+    if target.startswith(":"):  # [[:Category:Metals]] links to it instead of belonging to it
+        return target.rpartition(":")[2]
+    return _GAP if _LANGUAGE.match(target) else target
 
 
 def _apostrophes(match: re.Match[str]) -> str:
+    """Bold and italics go; of four apostrophes one is text, of more than five all above five."""
     length = len(match[0])
-    if length == 4:
-        return "'"
-    return "'" * (length - 5) if length > 5 else ""
+    return "'" if length == 4 else "'" * (length - 5)
 
 
-def _lines(text: str) -> Iterable[str]:
+def _lines(text: str) -> Iterator[str]:
     """The lines that hold text, without what marks them; headings only where text follows."""
     waiting: list[tuple[int, str]] = []
     for raw in text.split("\n"):
-        line = _SPACES.sub(" ", raw).strip()
+        line = raw.strip(" ")
         if heading := _HEADING.fullmatch(line):
             level = len(heading[1])
             while waiting and waiting[-1][0] >= level:
                 waiting.pop()
-            waiting.append((level, _SPACE_BEFORE.sub("", heading[2]).strip(" =")))
+            waiting.append((level, _GAPS.sub("", heading[2]).strip(" =")))
             continue
         if line.startswith(("|", "----")) or (line.startswith("!") and "|" in line):
             continue
         if found := _LIST.match(line):
             line = line[found.end() :]
-        line = _SPACES.sub(" ", _SPACE_BEFORE.sub("", line)).strip()
-        if any(character.isalnum() for character in line):
-            for _, title in waiting:
-                yield ""
-                yield title
-            if waiting:
-                yield ""
-            waiting.clear()
-            yield line
-        else:
+        line = _SPACES.sub(" ", _GAPS.sub("", line)).strip()
+        if not any(map(str.isalnum, line)):
             yield ""
+            continue
+        for _, title in waiting:
+            yield from ("", title, "")
+        waiting.clear()
+        yield line

@@ -94,18 +94,12 @@ def catalog() -> list[Entry]:
         try:
             text = own.read_text("utf-8")
         except (OSError, UnicodeError) as error:
-            raise CorpusError(
-                f"the catalog {own} cannot be read ({error}); mend it or unset PROBE_CATALOG"
-            ) from None
+            raise CorpusError(f"the catalog {own} cannot be read ({error}); mend it or unset PROBE_CATALOG") from None
         entries |= _parse(text, str(own), own.parent)
     return list(entries.values())
 
 
-_TYPES = {
-    field.name: (list if field.name == "namespaces" else str)
-    for field in fields(Entry)
-    if field.name != "name"
-}
+_TYPES = {field.name: (list if field.name == "namespaces" else str) for field in fields(Entry) if field.name != "name"}
 
 
 def _parse(text: str, where: str, folder: Path) -> dict[str, Entry]:

@@ -3,18 +3,20 @@
 import codecs
 import difflib
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from corpora.compression import ENDINGS, inner_ending
 from corpora.corpus import Corpus, Selection
 from corpora.errors import CorpusError
-from corpora.files import DUMP, FileSource, Options, check_ending, folder_files
+from corpora.files import DUMP, StandardInput, matches, open_file, open_folder, open_pattern
 from corpora.hub import HubSource
 from corpora.named import Entry, catalog
-from corpora.source import Source
+from corpora.source import ARTICLES, Options, Source, unreadable
 from corpora.wikipedia import dump_language
 
 HUB = "hf:"
+STANDARD_INPUT = "-"
 
 
 def open_corpus(
@@ -27,11 +29,13 @@ def open_corpus(
     documents: int | None = None,
     sample: str = "first",
     seed: int = 0,
+    unit: str | None = None,
 ) -> Corpus:
     """Opens a corpus without reading it.
 
     Args:
-        source: A name of the catalog, a file, a folder, or ``hf:owner/name[@revision]:config:split:field``.
+        source: A name of the catalog, a file, a folder, a pattern of files (``*.txt``), ``-`` for standard
+            input, or ``hf:owner/name[@revision]:config:split:field``.
         text_field: Field that holds the text; "text".
         title_field: Field that holds the title; "title", where there is one.
         language: Of the texts (ISO 639); what the source declares, else "en".
@@ -39,6 +43,8 @@ def open_corpus(
         documents: How many documents to hand out at most; all by default.
         sample: "first" documents, or a "random" sample.
         seed: Of the random sample.
+        unit: "sentence": every sentence is a document of its own; "document" or "passage": what the LDA
+            reads, instead of what the corpus's recipe says.
 
     Raises:
         CorpusError: There is no such corpus, or an option makes no sense.
@@ -47,80 +53,84 @@ def open_corpus(
         raise CorpusError(f"{documents} documents are no corpus; ask for at least 1")
     if sample not in ("first", "random"):
         raise CorpusError(f"unknown sample {sample!r}; choose 'first' or 'random'")
+    if unit not in (None, "document", "passage", "sentence"):
+        raise CorpusError(f"unknown unit {unit!r}; choose 'document', 'passage' or 'sentence'")
     entry = next((entry for entry in catalog() if entry.name == source), None)
     where = entry.locate(language) if entry else source
-    found = entry or Entry(name="", source=source)
+    recipe = entry or Entry(name="")
     options = Options(
-        text_field=text_field or found.text_field or "text",
-        title_field=title_field or found.title_field or "title",
-        encoding=_known_encoding(found.encoding or encoding),
-        **({"namespaces": found.namespaces} if found.namespaces else {}),
+        text_field=text_field or recipe.text_field or "text",
+        title_field=title_field or recipe.title_field or "title",
+        encoding=_known_encoding(encoding if encoding != "utf-8" else recipe.encoding or encoding),
+        namespaces=recipe.namespaces or (ARTICLES,),
     )
-    reader: Source
-    if where.startswith(HUB):
-        reader = _hub(where, options, text_field)
-        declared = None
-        name = re.sub(r":(train|text)\b", "", where.removeprefix(HUB))
-    else:
-        path = Path(where).expanduser()
-        reader = _files(path, options, typed=source)
-        declared = dump_language(path) if inner_ending(path) == DUMP else None
-        where = str(path)
-        name = _stem(path)
+    reader, where, name, declared = _open(where, options, field_given=text_field is not None)
+    if entry:
+        name = entry.name if language in (None, entry.language) else f"{entry.name}-{language}"
     return Corpus(
         reader,
-        name=entry.name + (f"-{language}" if language and language != entry.language else "")
-        if entry
-        else re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "corpus",
+        name=re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "corpus",
         source=where,
         language=language or (entry.language if entry else declared or "en"),
-        license=found.license,
-        lda_unit=found.lda_unit,
+        license=recipe.license,
+        lda_unit=unit if unit in ("document", "passage") else "document" if unit else recipe.lda_unit,
+        unit="sentence" if unit == "sentence" else "document",
         selection=Selection(documents, sample, seed),
     )
+
+
+def _open(where: str, options: Options, field_given: bool) -> tuple[Source, str, str, str | None]:
+    """The source, how it is called in full and in short, and the language it declares."""
+    if where.startswith(HUB):
+        hub = _hub(where, options, field_given)
+        return hub, where, "-".join(filter(None, (hub.dataset, hub.config))), None
+    if where == STANDARD_INPUT:
+        piped = StandardInput(options)
+        return piped, where, "stdin", _declared_language(piped.paths[0])
+    path = Path(where).expanduser()
+    try:
+        there = path.exists() and where != ""
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if not there:
+        if where and (found := matches(str(path))):
+            return open_pattern(found, options), where, where, None
+        raise _not_there(where)
+    if path.is_dir():
+        return open_folder(path, options), str(path), path.resolve().name, None
+    return open_file(path, options), str(path), _stem(path), _declared_language(path)
 
 
 def _known_encoding(encoding: str) -> str:
     try:
         "".encode(encoding)
-    except (LookupError, UnicodeError):
+    except (LookupError, UnicodeError, ValueError):
         raise CorpusError(f"unknown encoding {encoding!r}; UTF-8 is 'utf-8', Latin-1 is 'latin-1'") from None
     return codecs.lookup(encoding).name
 
 
+def _declared_language(path: Path) -> str | None:
+    return dump_language(path) if inner_ending(path) == DUMP else None
+
+
 def _stem(path: Path) -> str:
-    name = path.resolve().name
-    if path.is_dir():
-        return name
-    for ending in ENDINGS:
-        name = name.removesuffix(ending)
-    return Path(name).stem
+    stem = path.stem if path.suffix.lower() in ENDINGS else path.name
+    return Path(stem).stem
 
 
-def _hub(where: str, options: Options, text_field: str | None) -> HubSource:
+def _hub(where: str, options: Options, field_given: bool) -> HubSource:
     dataset, *rest = where.removeprefix(HUB).split(":")
     dataset, _, revision = dataset.partition("@")
     if not dataset or len(rest) > 3:
         raise CorpusError(f"{where!r} names no dataset; write hf:owner/name:config:split:field")
     config, split, field = (*rest, "", "", "")[:3]
-    if field and not text_field:
-        options = Options(field, options.title_field, options.encoding, options.namespaces)
+    if field and not field_given:
+        options = replace(options, text_field=field)
     return HubSource(dataset, config or None, split or "train", revision or None, options)
 
 
-def _files(path: Path, options: Options, typed: str) -> FileSource:
-    if path.is_dir():
-        return FileSource(folder_files(path), path, alone=False, options=options)
-    if not path.exists():
-        names = [entry.name for entry in catalog()]
-        near = difflib.get_close_matches(typed, names, n=1, cutoff=0.6)
-        hint = (
-            f"did you mean {near[0]!r}?"
-            if near
-            else f"give a path, hf:owner/name, or one of {', '.join(names)}"
-        )
-        raise CorpusError(f"there is no file or named corpus {typed!r}; {hint}")
-    check_ending(path)
-    if path.is_file() and path.stat().st_size == 0:
-        raise CorpusError(f"{path} is empty; give a file with text")
-    return FileSource([path], path.parent, alone=True, options=options)
+def _not_there(where: str) -> CorpusError:
+    names = [entry.name for entry in catalog()]
+    near = difflib.get_close_matches(where, names, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]!r}?" if near else f"give a path, hf:owner/name, or one of {', '.join(names)}"
+    return CorpusError(f"there is no file or named corpus {where!r}; {hint}")

@@ -13,14 +13,15 @@ class ReadingReport:
     """Filled while a corpus is read once from end to end.
 
     Attributes:
-        documents: Documents handed out.
+        documents: Documents handed out, parts and sentences counted as the document they are of.
         words: Their words, counted as stretches between white space (in scripts without spaces that is far
             fewer than the words a reader would count).
         characters: Their characters.
         skipped: Number of documents left out, by reason (``empty``, ``duplicate``, ``redirect``,
-            ``other namespace``, ``not sampled``).
+            ``other namespace``).
         replaced: Bytes and lone surrogates that were no text, shown as U+FFFD.
         split: Documents longer than the limit, handed out in parts.
+        sentences: Sentences handed out, where the unit is the sentence.
         notes: Sentences about what a reader met on the way: where a truncated dump broke, files not read.
     """
 
@@ -31,12 +32,13 @@ class ReadingReport:
         self.skipped: Counter[str] = Counter()
         self.replaced = 0
         self.split = 0
+        self.sentences = 0
         self.notes: list[str] = []
         self._longest: list[tuple[int, int, str]] = []
         self._hash = hashlib.blake2b(digest_size=16)
 
     def add(self, document: Document) -> None:
-        """Counts a document that is handed out."""
+        """Counts a whole document that is handed out."""
         self.documents += 1
         self.words += len(document.text.split())
         self.characters += len(document.text)
@@ -69,6 +71,7 @@ class ReadingReport:
             "skipped": dict(sorted(self.skipped.items())),
             "replaced": self.replaced,
             "split": self.split,
+            "sentences": self.sentences,
             "notes": list(self.notes),
             "longest": [list(entry) for entry in self.longest],
             "text_fingerprint": self.text_fingerprint,

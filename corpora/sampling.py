@@ -30,13 +30,13 @@ def reservoir(documents: Iterable[Document], size: int, seed: int) -> list[tuple
     return sorted(((-position, document) for _, position, document in kept), key=lambda entry: entry[0])
 
 
-def at_positions(documents: Iterable[Document], positions: list[int]) -> Iterator[Document]:
+def at_positions(documents: Iterable[Document], positions: Iterable[int]) -> Iterator[Document]:
     """The documents at the positions given, in order; the stream is left after the last one."""
     wanted = iter(positions)
-    next_wanted = next(wanted, None)
+    looked_for = next(wanted, None)
     for position, document in enumerate(documents):
-        if next_wanted is None:
-            return
-        if position == next_wanted:
+        if position == looked_for:
             yield document
-            next_wanted = next(wanted, None)
+            looked_for = next(wanted, None)
+            if looked_for is None:
+                return

@@ -20,12 +20,16 @@ _INVISIBLE = re.compile("[\u00ad\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufe
 _BAD = re.compile(f"[\ud800-\udfff{NOT_TEXT}]+")
 # Any of the above: one scan tells that most texts need none of the substitutions.
 _SUSPECT = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff"
-    + NOT_TEXT
-    + "]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff" + NOT_TEXT + "]"
 )
+_LONG_RUN = re.compile(r"\S{1000,}")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _BREAKS = (re.compile(r"\n\n"), re.compile(r"\n"), re.compile(r"\s"), re.compile("[。．！？｡।॥။፡።、，]"))
+
+
+MOST_MARKS = 30
+"""Combining characters kept on one letter: Unicode's stream-safe limit (UAX #15). Composing takes time that
+grows with the square of their number."""
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:
@@ -55,9 +59,20 @@ def clean(text: str) -> tuple[str, int]:
         replaced = sum(len(run) for run in _BAD.findall(text))
         text = _BAD.sub(REPLACEMENT, text)
         text = _INVISIBLE.sub("", text)
+    text = _LONG_RUN.sub(_fewer_marks, text)
     text = unicodedata.normalize("NFC", text)
     text = "\n".join(line.rstrip() for line in text.split("\n"))
     return _BLANK_LINES.sub("\n\n", text).strip(), replaced
+
+
+def _fewer_marks(run: re.Match[str]) -> str:
+    kept = []
+    marks = 0
+    for character in run[0]:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 def cut(text: str, limit: int) -> int:

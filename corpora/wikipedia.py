@@ -12,6 +12,7 @@ from corpora.document import Document
 from corpora.errors import BrokenInputError, CorpusError
 from corpora.markup import is_redirect, plain_text
 from corpora.report import ReadingReport
+from corpora.source import ARTICLES
 from corpora.text import MARK_BAD_BYTES
 
 _CHUNK = 1 << 18
@@ -20,9 +21,6 @@ _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*encoding=["']([\w.-]+)["']""")
 _LANGUAGE = re.compile(r"""<mediawiki[^>]*\sxml:lang=["']([\w-]+)["']""")
 # What XML does not allow at all; a dump cut or joined by hand may hold it.
 _NOT_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], " ")
-
-ARTICLES = "0"
-"""Key of the namespace that holds a wiki's articles."""
 
 _HIDDEN = {"-2", "6", "14"}
 """Keys of the namespaces whose links show no text: media, file, category."""
@@ -125,9 +123,9 @@ def dump_language(path: Path) -> str | None:
     try:
         with open_bytes(path) as stream:
             head = stream.read(_HEAD) or b""
-    except (CorpusError, OSError):
-        return None
-    found = _LANGUAGE.search(head.decode(_encoding(head), errors="ignore"))
+        found = _LANGUAGE.search(head.decode(_encoding(head), errors="ignore"))
+    except (CorpusError, OSError, LookupError):
+        return None  # reading will say what is wrong
     return found[1] if found else None
 
 
@@ -138,9 +136,7 @@ def _encoding(head: bytes) -> str:
     return declared[1].decode() if declared else "utf-8-sig"
 
 
-def read_dump(
-    path: Path, report: ReadingReport, namespaces: tuple[str, ...] = (ARTICLES,)
-) -> Iterator[Document]:
+def read_dump(path: Path, report: ReadingReport, namespaces: tuple[str, ...] = (ARTICLES,)) -> Iterator[Document]:
     """The articles of a dump, in its order, as plain text; memory holds a few pages at a time.
 
     Pages outside the namespaces asked for and redirects are counted and left out. A dump that breaks off, or
@@ -168,9 +164,7 @@ def read_dump(
                         ) from None
                 if not data:
                     if not parser.finished():
-                        raise BrokenInputError(
-                            f"{path} ends before its last element is closed; fetch it again"
-                        )
+                        raise BrokenInputError(f"{path} ends before its last element is closed; fetch it again")
                     break
                 parser.feed(decoder.decode(data))
             except BrokenInputError as error:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from corpora.errors import CorpusError
+from corpora.languages import NLTK_NAMES, base_language
 
 CONTRACTIONS = {
     "en": frozenset(
@@ -46,42 +47,6 @@ CONTRACTIONS = {
 }
 """What an apostrophe leaves of contracted words (``don't``: ``don``, ``t``); always stop words."""
 
-_NLTK_NAMES = {
-    "ar": "arabic",
-    "az": "azerbaijani",
-    "be": "belarusian",
-    "bn": "bengali",
-    "ca": "catalan",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "eu": "basque",
-    "fi": "finnish",
-    "fr": "french",
-    "he": "hebrew",
-    "hu": "hungarian",
-    "id": "indonesian",
-    "it": "italian",
-    "kk": "kazakh",
-    "ne": "nepali",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sl": "slovene",
-    "sq": "albanian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tg": "tajik",
-    "tr": "turkish",
-    "uz": "uzbek",
-    "zh": "chinese",
-}
-_SAME_LIST = {"nb": "no", "nn": "no", "iw": "he", "simple": "en"}
-
 
 @dataclass(frozen=True, slots=True)
 class StopWords:
@@ -100,7 +65,8 @@ def stop_words(language: str = "en", file: str | Path | None = None) -> StopWord
     """The stop words of a language: NLTK's list where its data are installed, else one at hand.
 
     Without NLTK's data, English has the list in gensim, and 57 other languages those of Stopwords ISO, which
-    come with this package. Fragments of contractions (`CONTRACTIONS`) are always added. Nothing is downloaded.
+    come with this package. Fragments of contractions (`CONTRACTIONS`) are always added. Nothing is
+    downloaded.
 
     Args:
         language: ISO 639, a region or script after ``-`` set aside.
@@ -109,17 +75,13 @@ def stop_words(language: str = "en", file: str | Path | None = None) -> StopWord
     Raises:
         CorpusError: The file cannot be read, or there is no list for the language.
     """
-    base = language.lower().replace("_", "-").partition("-")[0]
-    base = _SAME_LIST.get(base, base)
+    base = base_language(language)
     if file is not None:
-        return StopWords(
-            _from_file(Path(file)) | CONTRACTIONS.get(base, frozenset()), f"file {Path(file).name}"
-        )
+        return StopWords(_from_file(Path(file)) | CONTRACTIONS.get(base, frozenset()), f"file {Path(file).name}")
     found = _from_nltk(base) or _from_gensim(base) or _packaged(base)
     if found is None:
         raise CorpusError(
-            f"there are no stop words for the language {language!r}; give your own, one a line, with "
-            "--stop-words FILE"
+            f"there are no stop words for the language {language!r}; give your own, one a line, with --stop-words FILE"
         )
     return StopWords(found.words | CONTRACTIONS.get(base, frozenset()), found.source)
 
@@ -146,7 +108,7 @@ def _nltk_folders() -> list[Path]:
 
 
 def _from_nltk(language: str) -> StopWords | None:
-    name = _NLTK_NAMES.get(language)
+    name = NLTK_NAMES.get(language)
     if name is None:
         return None
     for folder in _nltk_folders():
