@@ -54,6 +54,7 @@ def _columns(path: Path, names: list[str], options: Options) -> list[str]:
 def _rows(batches: Iterator[Any], path: Path, name: str, options: Options) -> Iterator[Document]:
     number = 0
     for batch in batches:
+        batch.validate(full=True)  # damaged offsets would end the process
         for row in batch.to_pylist():
             number += 1
             yield row_document(row, f"{path}: row {number}", row_id(name, number), options)

@@ -11,8 +11,8 @@ class Document:
     """One article, as its corpus gives it.
 
     Attributes:
-        id: Unique within the corpus: a page id, or the file and the row. A part of a very long document, or
-            a sentence, ends in ``#`` and its number.
+        id: Unique within the corpus: its number in the file, after the file's name where there are several
+            files. A part of a very long document, or a sentence, ends in ``#`` and its number.
         title: What the corpus calls it; may be empty.
         text: Plain text: NFC, ``\n`` line ends, no control characters, not empty.
     """

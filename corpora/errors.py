@@ -2,7 +2,10 @@
 
 
 class CorpusError(ValueError):
-    """A source that cannot be read: one sentence that names it and the way out."""
+    """A source that cannot be read: one sentence, on one line, that names it and the way out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
 
 
 class BrokenInputError(CorpusError):

@@ -85,7 +85,7 @@ class FileSource:
     def documents(self, report: ReadingReport) -> Iterator[Document]:
         """Every file's documents; a compressed file that breaks off is refused, a broken dump cut short."""
         for path in self.paths:
-            name = path.relative_to(self._root).as_posix()
+            name = "" if self._alone else path.relative_to(self._root).as_posix()
             try:
                 yield from self._read(path, name, report)
             except (OSError, UnicodeError) as error:
@@ -94,7 +94,7 @@ class FileSource:
     def _read(self, path: Path, name: str, report: ReadingReport) -> Iterator[Document]:
         ending = inner_ending(path)
         if ending == DUMP:
-            return read_dump(path, report, self._options.namespaces)
+            return read_dump(path, name, report, self._options.namespaces)
         if self._alone and ending in TEXT:
             return read_file_alone(path, name, self._options)
         return READERS[ending](path, name, self._options)

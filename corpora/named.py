@@ -126,6 +126,6 @@ def _parse(text: str, where: str, folder: Path) -> dict[str, Entry]:
             values["namespaces"] = tuple(str(key) for key in values["namespaces"])
         source = values.get("source")
         if source and not source.startswith("hf:"):
-            values["source"] = str(folder / Path(source).expanduser())
+            values["source"] = source if source.startswith("~") else str(folder / source)
         entries[name] = Entry(name=name, **values)
     return entries

@@ -87,10 +87,11 @@ def _open(where: str, options: Options, field_given: bool) -> tuple[Source, str,
     if where == STANDARD_INPUT:
         piped = StandardInput(options)
         return piped, where, "stdin", _declared_language(piped.paths[0])
-    path = Path(where).expanduser()
+    path = Path(where)
     try:
+        path = path.expanduser()
         there = path.exists() and where != ""
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # RuntimeError: "~name" of no user
         raise unreadable(path, error) from None
     if not there:
         if where and (found := matches(str(path))):

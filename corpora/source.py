@@ -47,8 +47,8 @@ class Source(Protocol):
 
 
 def row_id(name: str, number: int) -> str:
-    """Id of the document in a row of a file."""
-    return f"{name.replace(PART, '%23')}:{number}"
+    """Id of a document: its number in its file, after the file's name where there are several files."""
+    return f"{name.replace(PART, '%23')}:{number}" if name else str(number)
 
 
 def row_document(row: Any, where: str, identity: str, options: Options) -> Document:

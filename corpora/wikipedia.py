@@ -12,7 +12,7 @@ from corpora.document import Document
 from corpora.errors import BrokenInputError, CorpusError
 from corpora.markup import is_redirect, plain_text
 from corpora.report import ReadingReport
-from corpora.source import ARTICLES
+from corpora.source import ARTICLES, row_id
 from corpora.text import MARK_BAD_BYTES
 
 _CHUNK = 1 << 18
@@ -28,7 +28,6 @@ _HIDDEN = {"-2", "6", "14"}
 
 @dataclass
 class _Page:
-    id: str = ""
     title: str = ""
     namespace: str = ""
     redirect: bool = False
@@ -91,7 +90,7 @@ class _Parser:
     def _wants(self, tag: str) -> bool:
         if tag == "text":
             return self._page.namespace in ("", *self.wanted) and not self._page.redirect
-        return tag in ("title", "ns") or (tag == "id" and self._path[-2:-1] == ["page"])
+        return tag in ("title", "ns")
 
     def _characters(self, text: str) -> None:
         if self._pieces is not None:
@@ -110,8 +109,6 @@ class _Parser:
             self._page.title = text
         elif tag == "ns":
             self._page.namespace = text.strip()
-        elif tag == "id":
-            self._page.id = text.strip()
         elif tag == "text":  # a dump with all revisions: the last one stays
             self._page.text = text
         elif tag == "namespace" and self._hides and text:
@@ -136,7 +133,9 @@ def _encoding(head: bytes) -> str:
     return declared[1].decode() if declared else "utf-8-sig"
 
 
-def read_dump(path: Path, report: ReadingReport, namespaces: tuple[str, ...] = (ARTICLES,)) -> Iterator[Document]:
+def read_dump(
+    path: Path, name: str, report: ReadingReport, namespaces: tuple[str, ...] = (ARTICLES,)
+) -> Iterator[Document]:
     """The articles of a dump, in its order, as plain text; memory holds a few pages at a time.
 
     Pages outside the namespaces asked for and redirects are counted and left out. A dump that breaks off, or
@@ -177,8 +176,7 @@ def read_dump(path: Path, report: ReadingReport, namespaces: tuple[str, ...] = (
                 elif page.redirect or is_redirect(page.text):
                     report.skipped["redirect"] += 1
                 else:
-                    identity = page.id or str(pages)
-                    yield Document(identity, page.title, plain_text(page.text, parser.hidden))
+                    yield Document(row_id(name, pages), page.title, plain_text(page.text, parser.hidden))
             parser.pages.clear()
     if broken:
         if not pages:

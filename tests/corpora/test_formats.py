@@ -147,12 +147,12 @@ def test_text_files_of_a_folder_are_a_document_each(tmp_path: Path) -> None:
 def test_a_text_file_by_itself_holds_many_documents(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("\n\none\nstill one\n \n\ntwo\n")
-    assert [(d.id, d.text) for d in open_corpus(str(path))] == [("a.txt:3", "one\nstill one"), ("a.txt:7", "two")]
+    assert [(d.id, d.text) for d in open_corpus(str(path))] == [("3", "one\nstill one"), ("7", "two")]
     path.write_text("one\ntwo\nthree")
     assert [(d.id, d.text) for d in open_corpus(str(path))] == [
-        ("a.txt:1", "one"),
-        ("a.txt:2", "two"),
-        ("a.txt:3", "three"),
+        ("1", "one"),
+        ("2", "two"),
+        ("3", "three"),
     ]
 
 

@@ -53,7 +53,7 @@ def test_the_first_documents_are_read_and_no_more(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", ARTICLES[:3])
     path.write_text(path.read_text() + "broken\n")
     assert list(open_corpus(str(path), documents=3)) == [
-        Document(f"a.jsonl:{number + 1}", title, text) for number, (title, text) in enumerate(ARTICLES[:3])
+        Document(str(number + 1), title, text) for number, (title, text) in enumerate(ARTICLES[:3])
     ]
 
 

@@ -48,10 +48,10 @@ def test_a_corpus_of_sentences(tmp_path: Path) -> None:
     articles = [("A", "One sentence. Another one."), ("B", "A third.")]
     corpus = open_corpus(str(write_jsonl(tmp_path / "a.jsonl", articles)), unit="sentence")
     assert list(corpus) == [
-        Document("a.jsonl:1#1", "A", "One sentence."),
-        Document("a.jsonl:1#2", "A", "Another one."),
-        Document("a.jsonl:2#1", "B", "A third."),
+        Document("1#1", "A", "One sentence."),
+        Document("1#2", "A", "Another one."),
+        Document("2#1", "B", "A third."),
     ]
-    assert [document.whole for document in corpus] == ["a.jsonl:1", "a.jsonl:1", "a.jsonl:2"]
+    assert [document.whole for document in corpus] == ["1", "1", "2"]
     assert (corpus.report().documents, corpus.report().sentences) == (2, 3)
     assert open_corpus("wikipedia-sample", unit="document").lda_unit == "document"

@@ -89,8 +89,8 @@ def test_very_long_documents_come_in_parts(tmp_path: Path) -> None:
     text = "word and more " * (LONGEST_DOCUMENT // 10)
     corpus = open_corpus(str(write_jsonl(tmp_path / "a.jsonl", [("T", text), ("U", "short")])))
     documents = list(corpus)
-    assert [document.id for document in documents] == ["a.jsonl:1#1", "a.jsonl:1#2", "a.jsonl:2"]
-    assert [document.whole for document in documents] == ["a.jsonl:1", "a.jsonl:1", "a.jsonl:2"]
+    assert [document.id for document in documents] == ["1#1", "1#2", "2"]
+    assert [document.whole for document in documents] == ["1", "1", "2"]
     assert " ".join(document.text for document in documents[:-1]).split() == text.split()
     assert max(len(document.text) for document in documents) <= LONGEST_DOCUMENT
     assert (corpus.report().split, corpus.report().documents) == (1, 2)
