@@ -1,4 +1,9 @@
-"""From sums to estimates: every measure at every site, for every assignment."""
+"""From sums to estimates: every measure at every site, for every assignment, and the controls.
+
+Attention is resampled over documents, embeddings over topics; topic labels are permuted alike for all measures, freely
+and among words of like frequency. The controls ask whether the topic effect survives when something else is held
+fixed; they are made for the single assignment, where every word has one topic.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from probe.measures.attention import AttentionSums
+from probe.measures.cooccurrence import TopPairs
 from probe.measures.embeddings import (
     Similarities,
     occurrence_similarities,
@@ -18,31 +24,68 @@ from probe.measures.pairs import NEITHER, TopicPairs, pair_states, shared_topics
 from probe.statistics import (
     Estimate,
     TopicSums,
+    matched_by_topic,
     pack_triangle,
     permutation_null,
+    quantile_strata,
     resample_documents,
+    resample_matched,
     resample_topics,
+    topic_weights,
     triangle_index,
 )
-from probe.topics import Assignment
+from probe.topics import Assignment, words_per_topic
 
-Measure = Literal["cosine", "dot", "attention"]
+Measure = Literal["cosine", "dot", "attention", "cosine_centered", "cosine_pmi_matched", "attention_pmi_matched"]
 Site = Literal["word", "layer", "attention"]
+FREQUENCY_STRATA = 10
+PMI_STRATA = 10
 
 
 @dataclass(frozen=True)
 class MeasuredEstimate:
-    """An estimate and what it is an estimate of."""
+    """An estimate, what it is an estimate of, and what to know about it."""
 
     assignment: Assignment
     measure: Measure
     site: Site
     estimate: Estimate
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class CooccurrenceMeans:
+    """What the pairs that co-occur most give (Table 2).
+
+    Attributes:
+        theta: ambiguity threshold, which decides how many pairs there are.
+        word_pairs: N = k (k - 1) / 2, fewer where fewer pairs co-occur.
+        attention: their mean debiased attention.
+        cosine: their mean cosine similarity at the word site.
+    """
+
+    theta: float
+    word_pairs: int
+    attention: float
+    cosine: float
+
+
+@dataclass(frozen=True)
+class PairStatistics:
+    """What is known of the labelled words and their pairs, besides topics.
+
+    Attributes:
+        frequency: [W] number of occurrences of each word in the corpus.
+        pmi: [W, W] pointwise mutual information over passages; -inf for pairs that never co-occur.
+    """
+
+    frequency: np.ndarray
+    pmi: np.ndarray
 
 
 @dataclass(frozen=True)
 class _Quantity:
-    """One measure before its null is known."""
+    """One measure before its null is known; `sums` and `pairs` are packed triangles."""
 
     measure: Measure
     site: Site
@@ -56,43 +99,59 @@ class _Quantity:
 
 
 def estimate_all(
-    word_vectors: np.ndarray, sums: AttentionSums, pairs: TopicPairs, resamples: int, random_state: int
+    word_vectors: np.ndarray,
+    sums: AttentionSums,
+    pairs: TopicPairs,
+    statistics: PairStatistics,
+    resamples: int,
+    random_state: int,
 ) -> list[MeasuredEstimate]:
     """Estimate every measure for every assignment.
-
-    Attention is resampled over documents, embeddings over topics; labels are permuted alike for all.
 
     Args:
         word_vectors: [W, width] rows of the input embedding matrix.
         sums: of one pass over the passages.
         pairs: classes of the pairs.
+        statistics: of the same words.
         resamples: bootstrap draws and permutations.
         random_state: seed.
     """
-    sites: dict[Site, Similarities] = {
-        "word": word_similarities(word_vectors),
-        "layer": occurrence_similarities(sums.vectors, sums.directions, sums.occurrences),
-    }
+    word = word_similarities(word_vectors)
+    layer = occurrence_similarities(sums.vectors, sums.directions, sums.occurrences)
+    centered = word_similarities(word_vectors - word_vectors.mean(axis=0))
+    similarities: tuple[tuple[Measure, Site, Similarities, np.ndarray], ...] = (
+        ("cosine", "word", word, word.cosine),
+        ("dot", "word", word, word.dot),
+        ("cosine", "layer", layer, layer.cosine),
+        ("dot", "layer", layer, layer.dot),
+        ("cosine_centered", "word", centered, centered.cosine),
+    )
     attention_draws = resample_documents(sums.documents, sums.document_pairs, resamples, random_state)
     found = []
     for column, assignment in enumerate(pairs.assignments):
         position = pairs.position[column]
+        weights = topic_weights(len(assignment.member), resamples, random_state)
+        shared = shared_topics(assignment.member)
         quantities = [
-            quantity
-            for site, similarities in sites.items()
-            for quantity in _embedding_quantities(
-                site, similarities, assignment, position, pairs.surface[position], resamples, random_state
-            )
+            _embedding_quantity(measure, site, values, known.known, assignment, pairs, column, shared, weights)
+            for measure, site, known, values in similarities
+            if measure != "cosine_centered" or assignment.kind == "single"
         ]
         quantities.append(_attention_quantity(sums, attention_draws, column, position))
-        null = permutation_null(
-            [quantity.sums for quantity in quantities],
-            [quantity.pairs for quantity in quantities],
-            assignment.member,
-            resamples,
-            random_state,
-        )
-        for quantity, permuted in zip(quantities, null, strict=True):
+        frequency = quantile_strata(statistics.frequency[position], FREQUENCY_STRATA)
+        nulls = [
+            permutation_null(
+                [quantity.sums for quantity in quantities],
+                [quantity.pairs for quantity in quantities],
+                assignment.member,
+                resamples,
+                random_state,
+                strata,
+            )
+            for strata in (None, frequency)
+        ]
+        for index, quantity in enumerate(quantities):
+            free, matched = ((same[index], different[index]) for same, different in nulls)
             estimate = Estimate(
                 same=quantity.same,
                 different=quantity.different,
@@ -100,54 +159,79 @@ def estimate_all(
                 different_pairs=quantity.different_pairs,
                 same_draws=quantity.draws[0],
                 different_draws=quantity.draws[1],
-                null=permuted,
+                null=free,
+                frequency_null=matched,
             )
-            found.append(MeasuredEstimate(assignment, quantity.measure, quantity.site, estimate))
+            remark = "embeddings centered on the mean of the labelled words"
+            remark = remark if quantity.measure == "cosine_centered" else ""
+            found.append(MeasuredEstimate(assignment, quantity.measure, quantity.site, estimate, remark))
+        if assignment.kind == "single":
+            strata = _pmi_strata(statistics.pmi[np.ix_(position, position)])
+            for quantity in quantities:
+                if (quantity.measure, quantity.site) in (("cosine", "word"), ("attention", "attention")):
+                    found.append(_matched_on_pmi(quantity, assignment, strata, weights))
     return found
 
 
-def _embedding_quantities(
+def cooccurrence_means(
+    word_vectors: np.ndarray, sums: AttentionSums, pairs: TopicPairs, top: TopPairs
+) -> list[CooccurrenceMeans]:
+    """Mean attention and cosine similarity of the pairs that co-occur most, for every theta.
+
+    Args:
+        word_vectors: [W, width] rows of the input embedding matrix.
+        sums: of one pass over the passages.
+        pairs: classes of the pairs; its words hold those of `top`.
+        top: at least as many pairs as the widest theta asks for.
+    """
+    first, second = np.searchsorted(pairs.words, top.first), np.searchsorted(pairs.words, top.second)
+    place = triangle_index(first, second)
+    cosine = word_similarities(word_vectors).cosine[first, second]
+    means = []
+    for theta in dict.fromkeys(assignment.theta for assignment in pairs.assignments):
+        k = words_per_topic(theta, pairs.assignments[0].vocabulary)
+        size = min(k * (k - 1) // 2, len(top))
+        here = place[:size]
+        attention = _mean(float(sums.table[here].sum(dtype=np.float64)), int(sums.table_pairs[here].sum()))
+        means.append(CooccurrenceMeans(theta, size, attention, _mean(float(cosine[:size].sum()), size)))
+    return means
+
+
+def _embedding_quantity(
+    measure: Measure,
     site: Site,
-    similarities: Similarities,
+    values: np.ndarray,
+    known: np.ndarray,
     assignment: Assignment,
-    position: np.ndarray,
-    surface: np.ndarray,
-    resamples: int,
-    random_state: int,
-) -> list[_Quantity]:
-    known = similarities.known[position]
-    states = pair_states(assignment, surface)
-    states[~known] = NEITHER
-    states[:, ~known] = NEITHER
+    pairs: TopicPairs,
+    column: int,
+    shared: np.ndarray,
+    weights: np.ndarray,
+) -> _Quantity:
+    position = pairs.position[column]
+    states = pair_states(assignment, pairs.surface[position])
+    states[~known[position]] = NEITHER
+    states[:, ~known[position]] = NEITHER
     counted = states != NEITHER
     ones = counted.astype(np.float32)
-    shared = shared_topics(assignment.member)
-    pairs_by_topic = TopicSums.of(ones, assignment.member, shared, counted)
-    packed_pairs = pack_triangle(ones)
-    square = np.ix_(position, position)
-    measures: tuple[tuple[Measure, np.ndarray], ...] = (
-        ("cosine", similarities.cosine),
-        ("dot", similarities.dot),
+    values = values[np.ix_(position, position)] * ones
+    totals, counts = similarity_sums(values, states)
+    draws = resample_topics(
+        TopicSums.of(values, assignment.member, shared, counted),
+        TopicSums.of(ones, assignment.member, shared, counted),
+        weights,
     )
-    quantities = []
-    for measure, similarity in measures:
-        values = similarity[square] * ones
-        totals, counts = similarity_sums(values, states)
-        by_topic = TopicSums.of(values, assignment.member, shared, counted)
-        quantities.append(
-            _Quantity(
-                measure,
-                site,
-                _mean(totals[0], counts[0]),
-                _mean(totals[1], counts[1]),
-                int(counts[0]),
-                int(counts[1]),
-                resample_topics(by_topic, pairs_by_topic, resamples, random_state),
-                pack_triangle(values),
-                packed_pairs,
-            )
-        )
-    return quantities
+    return _Quantity(
+        measure,
+        site,
+        _mean(totals[0], counts[0]),
+        _mean(totals[1], counts[1]),
+        int(counts[0]),
+        int(counts[1]),
+        draws,
+        pack_triangle(values),
+        pack_triangle(ones),
+    )
 
 
 def _attention_quantity(sums: AttentionSums, draws: np.ndarray, column: int, position: np.ndarray) -> _Quantity:
@@ -166,6 +250,36 @@ def _attention_quantity(sums: AttentionSums, draws: np.ndarray, column: int, pos
         sums.table[place],
         sums.table_pairs[place],
     )
+
+
+def _pmi_strata(pmi: np.ndarray) -> np.ndarray:
+    """Packed triangle of strata: 0 for pairs that never co-occur, else tenths of the pairs that do, by PMI."""
+    packed = pack_triangle(pmi)
+    together = np.isfinite(packed)
+    strata = np.zeros(len(packed), dtype=np.int64)
+    strata[together] = 1 + quantile_strata(packed[together], PMI_STRATA)
+    return strata
+
+
+def _matched_on_pmi(
+    quantity: _Quantity, assignment: Assignment, strata: np.ndarray, weights: np.ndarray
+) -> MeasuredEstimate:
+    topics = len(assignment.member)
+    cubes = matched_by_topic(quantity.sums, quantity.pairs, strata, assignment.member.argmax(axis=0), topics)
+    observed = resample_matched(*cubes, np.ones((1, topics)))
+    same, different = observed.means()
+    draws = resample_matched(*cubes, weights).means()
+    measure: Measure = "cosine_pmi_matched" if quantity.measure == "cosine" else "attention_pmi_matched"
+    estimate = Estimate(
+        same=float(same[0]),
+        different=float(different[0]),
+        same_pairs=quantity.same_pairs,
+        different_pairs=quantity.different_pairs,
+        same_draws=draws[0],
+        different_draws=draws[1],
+    )
+    remark = f"pairs matched on PMI; {observed.matched_share[0]:.0%} of same-topic pairs have a match"
+    return MeasuredEstimate(assignment, measure, quantity.site, estimate, remark)
 
 
 def _mean(total: float, count: int) -> float:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from probe import paper
-from probe.bags import bags_of_words
+from probe.bags import Bags, bags_of_words
 from probe.cache import Cache
 from probe.errors import ProbeError
 from probe.lda import LdaSettings, fit_lda
@@ -128,7 +128,7 @@ class RunResult:
     """What a run found.
 
     Attributes:
-        tables: frames by name: table1, table5, measures, layers, topics.
+        tables: frames by name: table1, table2, table5, measures, layers, topics.
         info: the content of `run.json`.
         folder: where the files are; None where none were written.
     """
@@ -159,13 +159,13 @@ class _Context:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A corpus as one model reads it, with its topics."""
+    """A corpus as one model reads it, with its topics; the bags are of passages."""
 
     source: ModelSource
     vocabulary: Vocabulary
     tokens: Tokens
+    bags: Bags
     topic_word: list[np.ndarray]
-    dictionary: np.ndarray
     texts: int
     key: dict[str, Any]
 
@@ -208,6 +208,7 @@ def run_experiment(
     with context.progress.stage("Loading libraries"):
         from probe.tables import (
             check_writable,
+            cooccurrence_table,
             layers_table,
             measures_table,
             ratio_table,
@@ -230,7 +231,7 @@ def run_experiment(
             results.append(result)
             models.append({"name": source.name, "weights": weights, **counts})
         topic_frames.append(
-            topics_table(source.name, settings.theta, prepared.topic_word[0], prepared.dictionary, prepared.vocabulary)
+            topics_table(source.name, settings.theta, prepared.topic_word[0], prepared.bags.words, prepared.vocabulary)
         )
     with context.progress.stage("Making tables"):
         import pandas as pd
@@ -238,6 +239,7 @@ def run_experiment(
         measures = measures_table(results)
         tables = {
             "table1": ratio_table(1, measures, results),
+            "table2": cooccurrence_table(measures, results),
             "table5": ratio_table(5, measures, results),
             "measures": measures,
             "layers": layers_table(results),
@@ -336,39 +338,35 @@ def _prepare(
         "lda": asdict(settings.lda) | {"random_state": settings.seed},
         "versions": _versions(_TOPIC_PACKAGES),
     }
-    boundaries = tokens.offsets
-    if corpus.lda_unit == "passage":
-        specials = special_tokens(tokenizer)
-        boundaries = np.append(cut_passages(tokens, settings.max_length, len(specials)).start, tokens.offsets[-1])
+    passages = cut_passages(tokens, settings.max_length, len(special_tokens(tokenizer)))
     with context.timed("bags"):
-        bags = bags_of_words(tokens, boundaries)
+        bags = bags_of_words(tokens, np.append(passages.start, tokens.offsets[-1]))
+        lda_bags = bags if corpus.lda_unit == "passage" else bags_of_words(tokens, tokens.offsets)
     topic_word = []
     for seed in range(settings.seed, settings.seed + settings.lda_seeds):
         lda = LdaSettings(**(asdict(settings.lda) | {"random_state": seed}))
         key = key | {"lda": asdict(lda)}
 
         def write_topics(folder: Path, lda: LdaSettings = lda) -> None:
-            description = f"Fitting {lda.topics} topics to {bags.counts.shape[0]:,} {corpus.lda_unit}s"
+            description = f"Fitting {lda.topics} topics to {lda_bags.counts.shape[0]:,} {corpus.lda_unit}s"
             with progress.stage(description, 1.0) as stage:
-                np.save(folder / "topic_word.npy", fit_lda(bags.counts, lda, stage.at))
+                np.save(folder / "topic_word.npy", fit_lda(lda_bags.counts, lda, stage.at))
 
         with context.timed("lda"):
             folder, found = context.cache.make("topics", key, write_topics)
         if found:
             progress.note(f"Topics of {corpus.name} for {source.name} (seed {seed}): found finished.")
         topic_word.append(np.load(folder / "topic_word.npy"))
-    return (
-        _Prepared(source, vocabulary, tokens, topic_word, bags.words, bags.counts.shape[0], key),
-        report,
-    )
+    return _Prepared(source, vocabulary, tokens, bags, topic_word, lda_bags.counts.shape[0], key), report
 
 
 def _measure(
     prepared: _Prepared, weights: Weights, device: str, context: _Context
 ) -> tuple[ModelResult, dict[str, Any]]:
     """Pass a model over the passages, or find its sums finished, and estimate every measure."""
-    from probe.estimates import estimate_all
+    from probe.estimates import PairStatistics, cooccurrence_means, estimate_all
     from probe.measures.batches import BatchMaker
+    from probe.measures.cooccurrence import pointwise_mutual_information, top_cooccurring
     from probe.measures.embeddings import word_vectors
     from probe.measures.pairs import topic_pairs
     from probe.models.loading import load_model
@@ -379,6 +377,8 @@ def _measure(
     passages = sample_passages(
         cut_passages(prepared.tokens, settings.max_length, len(specials)), settings.passages, settings.seed
     )
+    widest = max(words_per_topic(theta, len(prepared.bags.words)) for theta in settings.theta)
+    top = top_cooccurring(prepared.bags, prepared.vocabulary, widest * (widest - 1) // 2)
     pairs = topic_pairs(
         [
             assign_topics(topic_word, theta, kind, seed)
@@ -386,8 +386,9 @@ def _measure(
             for theta in settings.theta
             for kind in KINDS
         ],
-        prepared.dictionary,
+        prepared.bags.words,
         prepared.vocabulary,
+        more_words={*top.first.tolist(), *top.second.tolist()},
     )
     batch_maker = BatchMaker(prepared.tokens, passages, specials, pairs.words, len(prepared.vocabulary), device)
     if len(batch_maker.probed_documents) < 2:
@@ -425,7 +426,14 @@ def _measure(
         context.timed("statistics"),
     ):
         vectors = word_vectors(model, pairs.words)
-        estimates = estimate_all(vectors, sums, pairs, settings.resamples, settings.seed)
+        statistics = PairStatistics(
+            frequency=np.asarray(prepared.bags.counts.sum(axis=0)).ravel()[
+                np.searchsorted(prepared.bags.words, pairs.words)
+            ],
+            pmi=pointwise_mutual_information(prepared.bags, pairs.words),
+        )
+        estimates = estimate_all(vectors, sums, pairs, statistics, settings.resamples, settings.seed)
+        cooccurrence = cooccurrence_means(vectors, sums, pairs, top)
     counts = {
         "fingerprint": source.fingerprint,
         "revision": source.revision,
@@ -436,7 +444,7 @@ def _measure(
         "corpus_documents": prepared.tokens.documents,
         "corpus_tokens": len(prepared.tokens.ids),
         "lda_texts": prepared.texts,
-        "vocabulary": len(prepared.dictionary),
+        "vocabulary": len(prepared.bags.words),
         "documents": len(batch_maker.probed_documents),
         "passages": len(passages),
         "tokens": int(batch_maker.lengths.sum()),
@@ -444,7 +452,7 @@ def _measure(
         "labelled_words": len(pairs),
         "labelled_occurrences": int(sums.occurrences.sum()),
     }
-    return ModelResult(source.name, weights, estimates, sums, pairs), counts
+    return ModelResult(source.name, weights, estimates, sums, pairs, cooccurrence), counts
 
 
 def _attention_sums(

@@ -5,7 +5,7 @@ Everything here is made from sums and counts; no model is needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,9 @@ class Estimate:
         same, different: the two means.
         same_pairs, different_pairs: how many pairs they are made of.
         same_draws, different_draws: [resamples] bootstrap draws of the means.
-        null: [resamples] ratios under permuted topic labels.
+        null: [resamples] same-topic and different-topic means under permuted topic labels; None where there is no
+            such null.
+        frequency_null: the same with labels permuted among words of like frequency.
     """
 
     same: float
@@ -34,7 +36,8 @@ class Estimate:
     different_pairs: int
     same_draws: np.ndarray
     different_draws: np.ndarray
-    null: np.ndarray
+    null: tuple[np.ndarray, np.ndarray] | None = None
+    frequency_null: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def withheld(self) -> str:
@@ -70,16 +73,27 @@ def ratio_draws(estimate: Estimate) -> np.ndarray:
     return _divide(estimate.same_draws, estimate.different_draws)
 
 
-def p_value(ratio: float, null: np.ndarray) -> float:
-    """One-sided p-value of a ratio: how often permuted labels give as much, the observed one counted in."""
+def null_ratios(null: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """[resamples] ratios under permuted labels."""
+    return _divide(*null)
+
+
+def p_value(observed: float, null: np.ndarray) -> float:
+    """One-sided p-value: how often permuted labels give as much, the observed labels counted in.
+
+    Args:
+        observed: the statistic under the real labels.
+        null: [resamples] the statistic under permuted labels.
+    """
     null = null[np.isfinite(null)]
-    if not np.isfinite(ratio) or not len(null):
+    if not np.isfinite(observed) or not len(null):
         return np.nan
-    return float((1 + (null >= ratio).sum()) / (1 + len(null)))
+    return float((1 + (null >= observed).sum()) / (1 + len(null)))
 
 
 def _divide(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=np.asarray(below) != 0)
+    above, below = np.asarray(above, dtype=float), np.asarray(below, dtype=float)
+    return np.divide(above, below, out=np.full(below.shape, np.nan), where=below != 0)
 
 
 def resample_documents(sums: np.ndarray, pairs: np.ndarray, resamples: int, random_state: int) -> np.ndarray:
@@ -140,9 +154,13 @@ class TopicSums:
         )
 
 
-def resample_topics(
-    values: TopicSums, pairs: TopicSums, resamples: int, random_state: int
-) -> tuple[np.ndarray, np.ndarray]:
+def topic_weights(topics: int, resamples: int, random_state: int) -> np.ndarray:
+    """[resamples, topics] how often each topic is drawn when topics are drawn with replacement."""
+    random = np.random.default_rng(random_state)
+    return random.multinomial(topics, np.full(topics, 1 / topics), size=resamples).astype(float)
+
+
+def resample_topics(values: TopicSums, pairs: TopicSums, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bootstrap over topics.
 
     Two draws of the same topic make no different-topic pairs.
@@ -150,15 +168,11 @@ def resample_topics(
     Args:
         values: sums of the quantity.
         pairs: sums of ones.
-        resamples: number of draws.
-        random_state: seed.
+        weights: [resamples, topics] from `topic_weights`.
 
     Returns:
         [resamples] same-topic means, [resamples] different-topic means.
     """
-    topics = len(values.same)
-    random = np.random.default_rng(random_state)
-    weights = random.multinomial(topics, np.full(topics, 1 / topics), size=resamples).astype(float)
     same = _divide(weights @ values.same, weights @ pairs.same)
     different = _divide(
         ((weights @ values.different) * weights).sum(axis=1),
@@ -178,14 +192,41 @@ def triangle_index(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return high * (high - 1) // 2 + low
 
 
+def permutations(words: int, strata: np.ndarray | None, resamples: int, random_state: int) -> Iterator[np.ndarray]:
+    """Random orders of the words; within strata where they are given.
+
+    Args:
+        words: how many there are.
+        strata: [words] int, or None: words change places only with words of their stratum.
+        resamples: number of orders.
+        random_state: seed.
+    """
+    random = np.random.default_rng(random_state)
+    if strata is None:
+        for _ in range(resamples):
+            yield random.permutation(words)
+        return
+    place = np.argsort(strata, kind="stable")
+    for _ in range(resamples):
+        order = np.empty(words, dtype=np.int64)
+        order[place] = np.lexsort((random.random(words), strata))
+        yield order
+
+
+def quantile_strata(values: np.ndarray, strata: int) -> np.ndarray:
+    """Strata of about equal size by rank: [words] int, from 0 (smallest values) on."""
+    return np.argsort(np.argsort(values, kind="stable"), kind="stable") * strata // max(1, len(values))
+
+
 def permutation_null(
     sums: Sequence[np.ndarray],
     pairs: Sequence[np.ndarray],
     member: np.ndarray,
     resamples: int,
     random_state: int,
-) -> np.ndarray:
-    """Ratios when topic labels are permuted among the words that carry them (topic sizes are kept).
+    strata: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means when topic labels are permuted among the words that carry them (topic sizes are kept).
 
     Args:
         sums: for each quantity, a packed triangle of sums; 0 for pairs that do not count.
@@ -193,12 +234,11 @@ def permutation_null(
         member: [topics, words] bool.
         resamples: number of permutations.
         random_state: seed.
+        strata: [words] int; labels are permuted only within strata. None permutes them freely.
 
     Returns:
-        [quantities, resamples] ratios.
+        [quantities, resamples] same-topic means and different-topic means.
     """
-    random = np.random.default_rng(random_state)
-    words = member.shape[1]
     weights = member.astype(np.float32)
     i, j = np.nonzero(np.tril(weights.T @ weights > 0, -1))
     # One row a pair, so that a permuted pair costs one look-up for all quantities.
@@ -206,17 +246,16 @@ def permutation_null(
     total = stacked.sum(axis=0, dtype=np.float64)
     ones = np.ones(len(i), dtype=np.float32)
     same = np.empty((resamples, stacked.shape[1]))
-    for draw in range(resamples):
-        order = random.permutation(words)
+    for draw, order in enumerate(permutations(member.shape[1], strata, resamples, random_state)):
         same[draw] = ones @ stacked.take(triangle_index(order[i], order[j]), axis=0)
     different = total - same
     half = len(sums)
-    return _divide(_divide(same[:, :half], same[:, half:]), _divide(different[:, :half], different[:, half:])).T
+    return _divide(same[:, :half], same[:, half:]).T, _divide(different[:, :half], different[:, half:]).T
 
 
 def permutation_null_literal(
-    sums: np.ndarray, pairs: np.ndarray, member: np.ndarray, orders: Sequence[np.ndarray]
-) -> np.ndarray:
+    sums: np.ndarray, pairs: np.ndarray, member: np.ndarray, orders: Iterable[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """`permutation_null` of one quantity for given permutations, pair by pair.
 
     Args:
@@ -225,7 +264,7 @@ def permutation_null_literal(
         member: [topics, words] bool.
         orders: permutations of the words.
     """
-    ratios = []
+    means = []
     words = member.shape[1]
     for order in orders:
         value, count = np.zeros(2), np.zeros(2)
@@ -234,5 +273,83 @@ def permutation_null_literal(
                 column = 0 if any(topic[i] and topic[j] for topic in member) else 1
                 value[column] += sums[order[i], order[j]]
                 count[column] += pairs[order[i], order[j]]
-        ratios.append((value[0] / count[0]) / (value[1] / count[1]) if count.all() and value[1] else np.nan)
-    return np.array(ratios)
+        means.append([value[column] / count[column] if count[column] else np.nan for column in (0, 1)])
+    return np.array(means)[:, 0], np.array(means)[:, 1]
+
+
+@dataclass(frozen=True)
+class MatchedSums:
+    """Sums and counts of same-topic and different-topic pairs, by stratum (last axis).
+
+    Attributes:
+        same, same_pairs, different, different_pairs: [..., strata].
+    """
+
+    same: np.ndarray
+    same_pairs: np.ndarray
+    different: np.ndarray
+    different_pairs: np.ndarray
+
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """Same-topic mean, and the different-topic mean of as many pairs of each stratum.
+
+        Coarsened exact matching (Iacus, King and Porro, 2012): every stratum weighs as much as its same-topic pairs;
+        strata without pairs of both kinds are left out.
+        """
+        both = (self.same_pairs > 0) & (self.different_pairs > 0)
+        weight = np.where(both, self.same_pairs, 0)
+        total = weight.sum(axis=-1)
+        same = np.where(both, self.same, 0).sum(axis=-1)
+        different = (weight * np.where(both, _divide(self.different, self.different_pairs), 0)).sum(axis=-1)
+        return _divide(same, total), _divide(different, total)
+
+    @property
+    def matched_share(self) -> np.ndarray:
+        """Share of the same-topic pairs that have different-topic pairs in their stratum."""
+        return _divide(
+            np.where(self.different_pairs > 0, self.same_pairs, 0).sum(axis=-1), self.same_pairs.sum(axis=-1)
+        )
+
+
+def matched_by_topic(
+    values: np.ndarray, pairs: np.ndarray, strata: np.ndarray, topic: np.ndarray, topics: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum a quantity by stratum and pair of topics, each word having one topic.
+
+    Args:
+        values: packed triangle of sums.
+        pairs: packed triangle of numbers of pairs.
+        strata: packed triangle of ints from 0 on.
+        topic: [words] topic of each word.
+        topics: how many there are.
+
+    Returns:
+        [strata, topics, topics] sums and numbers of pairs, symmetric; same-topic pairs on the diagonal.
+    """
+    i, j = np.tril_indices(len(topic), -1)
+    size = int(strata.max(initial=0)) + 1
+    place = (strata.astype(np.int64) * topics + topic[i]) * topics + topic[j]
+    found = []
+    for weights in (values, pairs):
+        cube = np.bincount(place, weights=weights, minlength=size * topics * topics).reshape(size, topics, topics)
+        diagonal = np.einsum("stt->st", cube)[:, :, None] * np.eye(topics)
+        found.append(cube + cube.transpose(0, 2, 1) - diagonal)
+    return found[0], found[1]
+
+
+def resample_matched(sums: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> MatchedSums:
+    """Matched sums under topic weights.
+
+    Args:
+        sums, pairs: [strata, topics, topics] from `matched_by_topic`.
+        weights: [draws, topics] how often each topic is drawn.
+    """
+
+    def same(cube: np.ndarray) -> np.ndarray:
+        return weights @ np.einsum("stt->ts", cube)
+
+    def different(cube: np.ndarray) -> np.ndarray:
+        off = cube * (1 - np.eye(cube.shape[1]))
+        return np.stack([((weights @ part) * weights).sum(axis=1) / 2 for part in off], axis=1)
+
+    return MatchedSums(same(sums), same(pairs), different(sums), different(pairs))

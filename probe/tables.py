@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +16,10 @@ import pandas as pd
 
 from probe import paper
 from probe.errors import ProbeError
-from probe.estimates import MeasuredEstimate
+from probe.estimates import CooccurrenceMeans, MeasuredEstimate
 from probe.measures.attention import AttentionSums
 from probe.measures.pairs import TopicPairs
-from probe.statistics import interval, p_value, ratio_draws
+from probe.statistics import Estimate, interval, null_ratios, p_value, ratio_draws
 from probe.topics import rank_words, words_per_topic
 from probe.vocabulary import Vocabulary
 
@@ -43,6 +42,17 @@ MEASURE_COLUMNS = [
     "same_pairs",
     "different_pairs",
     "note",
+    "frequency_null_mean",
+    "frequency_null_low",
+    "frequency_null_high",
+    "frequency_p_value",
+]
+COOCCURRENCE_COLUMNS = [
+    "model",
+    "theta",
+    "word_pairs",
+    *paper.Cooccurrence._fields,
+    *(f"paper_{name}" for name in paper.Cooccurrence._fields),
 ]
 TABLE_COLUMNS = [
     "model",
@@ -70,6 +80,7 @@ class ModelResult:
     estimates: list[MeasuredEstimate]
     sums: AttentionSums
     pairs: TopicPairs
+    cooccurrence: list[CooccurrenceMeans]
 
 
 def measures_table(results: Iterable[ModelResult]) -> pd.DataFrame:
@@ -89,7 +100,7 @@ def measures_table(results: Iterable[ModelResult]) -> pd.DataFrame:
 def _measure_row(group: Sequence[MeasuredEstimate]) -> dict[str, Any]:
     first = group[0]
     estimates = [found.estimate for found in group]
-    notes = sorted({estimate.withheld for estimate in estimates} - {""})
+    withheld = sorted({estimate.withheld for estimate in estimates} - {""})
     row: dict[str, Any] = {
         "theta": first.assignment.theta,
         "assignment": first.assignment.kind,
@@ -99,23 +110,42 @@ def _measure_row(group: Sequence[MeasuredEstimate]) -> dict[str, Any]:
         "different": np.mean([estimate.different for estimate in estimates]),
         "same_pairs": sum(estimate.same_pairs for estimate in estimates),
         "different_pairs": sum(estimate.different_pairs for estimate in estimates),
-        "note": "; ".join(notes),
+        "note": "; ".join([*withheld, *([first.remark] if first.remark else [])]),
     }
-    if notes:
-        return row
-    ratio = float(np.mean([estimate.ratio for estimate in estimates]))
-    null = np.mean([estimate.null for estimate in estimates], axis=0)
-    row["ratio"] = ratio
-    # Draws of all topic models together: within-model and between-model spread in one interval.
-    row["low"], row["high"] = interval(np.concatenate([ratio_draws(estimate) for estimate in estimates]))
-    row["null_mean"] = float(null[np.isfinite(null)].mean()) if np.isfinite(null).any() else np.nan
-    row["null_low"], row["null_high"] = interval(null)
-    row["p_value"] = p_value(ratio, null)
+    if not withheld:
+        row["ratio"] = float(np.mean([estimate.ratio for estimate in estimates]))
+        # Draws of all topic models together: within-model and between-model spread in one interval.
+        row["low"], row["high"] = interval(np.concatenate([ratio_draws(estimate) for estimate in estimates]))
+    for name, prefix in (("null", ""), ("frequency_null", "frequency_")):
+        row |= _null_columns(estimates, name, prefix, by_ratio=not withheld)
     return row
 
 
+def _null_columns(estimates: Sequence[Estimate], name: str, prefix: str, by_ratio: bool) -> dict[str, float]:
+    """Mean, interval and p-value of a null; where the ratio is withheld, the p-value of the means' difference."""
+    nulls = [getattr(estimate, name) for estimate in estimates]
+    if any(null is None for null in nulls):
+        return {}
+    differences = np.mean([same - different for same, different in nulls], axis=0)
+    if not by_ratio:
+        observed = float(np.mean([estimate.same - estimate.different for estimate in estimates]))
+        return {f"{prefix}p_value": p_value(observed, differences)}
+    ratios = np.mean([null_ratios(null) for null in nulls], axis=0)
+    observed = float(np.mean([estimate.ratio for estimate in estimates]))
+    low, high = interval(ratios)
+    return {
+        f"{prefix}null_mean": float(ratios[np.isfinite(ratios)].mean()) if np.isfinite(ratios).any() else np.nan,
+        f"{prefix}null_low": low,
+        f"{prefix}null_high": high,
+        f"{prefix}p_value": p_value(observed, ratios),
+    }
+
+
 def ratio_table(number: int, measures: pd.DataFrame, results: Sequence[ModelResult]) -> pd.DataFrame:
-    """`table1.csv` (single assignment) or `table5.csv` (multiple), beside the printed ratios."""
+    """`table1.csv` (single assignment) or `table5.csv` (multiple), beside the printed ratios.
+
+    With several topic models, `_seed_sd` columns hold the standard deviation of each ratio between them.
+    """
     kind = {1: "single", 5: "multiple"}[number]
     rows = []
     for result in results:
@@ -144,8 +174,46 @@ def ratio_table(number: int, measures: pd.DataFrame, results: Sequence[ModelResu
                 row[f"{measure}_ratio_low"] = found["low"].item()
                 row[f"{measure}_ratio_high"] = found["high"].item()
                 row[f"paper_{measure}_ratio"] = getattr(printed, measure) if printed else np.nan
+                if len(assignments) > 1:
+                    ratios = [
+                        one.estimate.ratio
+                        for one in result.estimates
+                        if any(one.assignment is a for a in assignments) and (one.measure, one.site) == (measure, where)
+                    ]
+                    row[f"{measure}_ratio_seed_sd"] = float(np.std(ratios, ddof=1))
             rows.append(row)
-    return pd.DataFrame(rows, columns=TABLE_COLUMNS)
+    several = any(len({a.seed for a in result.pairs.assignments}) > 1 for result in results)
+    spread = [f"{measure}_ratio_seed_sd" for measure in ("cosine", "dot", "attention")] if several else []
+    return pd.DataFrame(rows, columns=[*TABLE_COLUMNS, *spread])
+
+
+def cooccurrence_table(measures: pd.DataFrame, results: Sequence[ModelResult]) -> pd.DataFrame:
+    """`table2.csv`: same-topic pairs beside the pairs that co-occur most, for pretrained weights."""
+    rows = []
+    for result in results:
+        if result.weights != "pretrained":
+            continue
+        mine = measures[
+            (measures["model"] == result.model)
+            & (measures["weights"] == result.weights)
+            & (measures["assignment"] == "single")
+        ]
+        for top in result.cooccurrence:
+            here = mine[mine["theta"] == top.theta].set_index(["measure", "site"])["same"]
+            printed = paper.printed_cooccurrence(result.model, top.theta)
+            rows.append(
+                {
+                    "model": result.model,
+                    "theta": top.theta,
+                    "word_pairs": top.word_pairs,
+                    "attention_same_topic": here["attention", "attention"],
+                    "attention_top_cooccurring": top.attention,
+                    "cosine_same_topic": here["cosine", "word"],
+                    "cosine_top_cooccurring": top.cosine,
+                }
+                | {f"paper_{name}": value for name, value in (printed._asdict() if printed else {}).items()}
+            )
+    return pd.DataFrame(rows, columns=COOCCURRENCE_COLUMNS)
 
 
 def layers_table(results: Iterable[ModelResult]) -> pd.DataFrame:
@@ -232,8 +300,8 @@ def write_results(folder: Path, tables: Mapping[str, pd.DataFrame], info: Mappin
     Raises:
         ProbeError: the folder cannot be written.
     """
-    check_writable(folder)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
         try:
             for name, table in tables.items():
@@ -254,11 +322,14 @@ def check_writable(folder: Path) -> None:
     Raises:
         ProbeError: it cannot be made or written.
     """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".writing-")
-        os.close(descriptor)
-        Path(name).unlink()
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        # The folder comes back with the results; a run that is refused leaves nothing.
+        for path in missing:
+            path.rmdir()
     except OSError as error:
         raise _cannot_write(folder, error) from error
 

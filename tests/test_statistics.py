@@ -14,8 +14,10 @@ from probe.statistics import (
     pack_triangle,
     permutation_null,
     permutation_null_literal,
+    permutations,
     resample_documents,
     resample_topics,
+    topic_weights,
 )
 
 
@@ -29,10 +31,13 @@ def test_null_equals_the_literal_reference(words, topics, seed):
         _symmetric(random.random((words, words))),
         _symmetric(random.integers(1, 4, (words, words))),
     )
-    found = permutation_null([pack_triangle(sums)], [pack_triangle(pairs)], member, 20, seed)[0]
-    again = np.random.default_rng(seed)
-    orders = [again.permutation(words) for _ in range(20)]
-    np.testing.assert_allclose(found, permutation_null_literal(sums, pairs, member, orders), rtol=1e-4)
+    for strata in (None, random.integers(0, 2, size=words)):
+        found = permutation_null([pack_triangle(sums)], [pack_triangle(pairs)], member, 20, seed, strata)
+        orders = list(permutations(words, strata, 20, seed))
+        expected = permutation_null_literal(sums, pairs, member, orders)
+        np.testing.assert_allclose([mean[0] for mean in found], expected, rtol=1e-4)
+        if strata is not None:
+            assert all((strata[order] == strata).all() for order in orders)
 
 
 def _symmetric(matrix):
@@ -70,8 +75,7 @@ def test_bootstrap_over_topics_draws_topics_and_not_pairs():
     same, _ = resample_topics(
         TopicSums.of(values, member, shared, counted),
         TopicSums.of(np.ones_like(values), member, shared, counted),
-        2000,
-        0,
+        topic_weights(10, 2000, 0),
     )
     assert same.std() == pytest.approx(np.arange(10).std() / np.sqrt(10), rel=0.1)
 
@@ -85,7 +89,6 @@ def _estimate(different, deviation):
         different_pairs=5,
         same_draws=random.normal(1, 0.1, 1000),
         different_draws=random.normal(different, deviation, 1000),
-        null=np.ones(10),
     )
 
 

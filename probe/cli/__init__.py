@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
-import click
 import typer
 
 from probe.cli import corpora, models, run
@@ -22,15 +22,17 @@ app.command("models")(models.models)
 app.command("corpora")(corpora.corpora)
 
 _INTERRUPTED = 130
+# Typer's own copy of click does not export the base of its usage errors.
+_UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def main() -> None:
     """Run the command line; a refusal is one sentence on stderr and exit code 2."""
     try:
         code = app(standalone_mode=False)
-    except click.ClickException as error:
+    except _UsageError as error:
         sys.exit(_refuse(error.format_message()))
-    except (click.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         print("Stopped. The same command goes on from what is finished.", file=sys.stderr)
         sys.exit(_INTERRUPTED)
     except ValueError as error:
