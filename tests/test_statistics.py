@@ -10,12 +10,14 @@ from probe.statistics import (
     Estimate,
     TopicSums,
     interval,
+    matched_by_topic,
     p_value,
     pack_triangle,
     permutation_null,
     permutation_null_literal,
     permutations,
     resample_documents,
+    resample_matched,
     resample_topics,
     topic_weights,
 )
@@ -103,3 +105,17 @@ def test_p_value_counts_the_observed_and_interval_the_central_share():
     assert p_value(2.0, np.linspace(0, 1, 99)) == 0.01
     assert p_value(-1.0, np.linspace(0, 1, 99)) == 1.0
     assert interval(np.arange(1001.0)) == pytest.approx((25.0, 975.0))
+
+
+def test_matching_compares_within_strata_and_leaves_out_the_unmatched():
+    topic = np.array([0, 0, 1, 1, 2])
+    pairs = {(1, 0): (0, 6.0), (2, 0): (0, 2.0), (2, 1): (0, 4.0), (3, 0): (1, 9.0), (3, 2): (2, 50.0)}
+    values, strata, counts = np.zeros(10), np.zeros(10, dtype=int), np.zeros(10)
+    for (i, j), (stratum, value) in pairs.items():
+        place = i * (i - 1) // 2 + j
+        values[place], strata[place], counts[place] = value, stratum, 1
+    matched = resample_matched(*matched_by_topic(values, counts, strata, topic, 3), np.ones((1, 3)))
+    same, different = matched.means()
+    # The pair (3, 2) is same-topic, but nothing in its stratum is different-topic.
+    assert (same[0], different[0]) == (6.0, 3.0)
+    assert matched.matched_share[0] == 0.5
