@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from probe.cli import corpora, models, run
+from probe.cli import cache, corpora, models, run
 
 app = typer.Typer(
     name="probe",
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("models")(models.models)
 app.command("corpora")(corpora.corpora)
+app.command("cache")(cache.cache)
 
 _INTERRUPTED = 130
 # Typer's own copy of click does not export the base of its usage errors.
