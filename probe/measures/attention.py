@@ -23,9 +23,9 @@ import torch
 from probe.errors import ProbeError
 from probe.measures.batches import Batch, BatchMaker
 from probe.measures.pairs import DIFFERENT, SAME, TopicPairs
-from probe.models.families import first_layer, measured_stack
-from probe.models.interface import listening
-from probe.models.loading import LoadedModel
+from probe.models.eager import Map
+from probe.models.interface import Call
+from probe.models.loaded import LoadedModel
 
 NORMAL_LENGTH = 100
 
@@ -93,10 +93,6 @@ class AttentionSums:
             return None
 
 
-class _AllHeardError(Exception):
-    """Every layer that is asked for has been heard: the rest of the forward pass is not needed."""
-
-
 class AttentionReader:
     """Listens to a model's attention layers and adds up what they give to pairs of words.
 
@@ -129,7 +125,6 @@ class AttentionReader:
         self._sums = {
             field.name: torch.from_numpy(getattr(start, field.name)).to(self._device) for field in fields(start)
         }
-        self._call = 0
 
     def sums(self) -> AttentionSums:
         """What has been added up so far (on the CPU it shares the reader's memory)."""
@@ -140,42 +135,22 @@ class AttentionReader:
         """Run the model on a batch and add what its layers give to the pairs of words in it."""
         self._begin(batch)
         if self._known.any():
-            stack = measured_stack(self._model.module, self._model.family)
-            hook = first_layer(stack, self._model.family, self._model.layers).register_forward_pre_hook(
-                self._embedding_output, with_kwargs=True
-            )
-            try:
-                with listening(self):
-                    self._run(stack, batch)
-            except _AllHeardError:
-                pass
-            finally:
-                hook.remove()
-            if self._call != self._model.layers:
-                raise ProbeError(
-                    f"{self._model.name} gave {self._call} attention maps instead of {self._model.layers}: its "
-                    "architecture is not supported."
-                )
+            self._model.listen(batch.input_ids, batch.attention_mask, self._add, self._add_embeddings)
             self._end(batch)
         self._sums["batches"] += 1
 
-    def _run(self, stack: torch.nn.Module, batch: Batch) -> None:
-        inputs = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
-        if self._model.family.interface:
-            stack(**inputs)
-        else:
-            for attention in stack(**inputs, output_attentions=True).attentions:
-                rows = batch.rows[:, None, :, None].expand(-1, attention.shape[1], -1, attention.shape[3])
-                self._add(attention.gather(2, rows).float())
-
     def _begin(self, batch: Batch) -> None:
-        self._batch, self._call = batch, 0
-        self._known = batch.words >= 0
+        stack = self._model.stack
+        self._batch = batch
+        # A token whose place a decoder's shift moves beyond the passage is not read.
+        self._known = (batch.words >= 0) & (batch.rows + stack.query_shift < batch.lengths[:, None])
+        self._queries = torch.where(self._known, batch.rows + stack.query_shift, 0)
+        self._keys = torch.where(self._known, batch.rows + stack.key_shift, 0)
         words = batch.words.clamp(min=0)
         self._pair_known = self._known[:, :, None] & self._known[:, None, :]
-        if self._model.family.causal:
-            self._pair_known &= batch.rows[:, None, :] < batch.rows[:, :, None]
-            self._debias = (batch.rows + 1)[:, :, None] / NORMAL_LENGTH
+        if self._model.causal:
+            self._pair_known &= self._keys[:, None, :] < self._queries[:, :, None]
+            self._debias = (self._queries + 1)[:, :, None] / NORMAL_LENGTH
         else:
             self._debias = batch.lengths[:, None, None] / NORMAL_LENGTH
         code = self._code[words[:, :, None], words[:, None, :]]
@@ -183,11 +158,7 @@ class AttentionReader:
         self._weights = (self._classes[code] * self._pair_known[..., None]).flatten(1, 2)
         self._attention: torch.Tensor | None = None
 
-    def _embedding_output(self, module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
-        del module
-        hidden = args[0] if args else kwargs["hidden_states"]
-        if self._call:
-            return
+    def _add_embeddings(self, hidden: torch.Tensor) -> None:
         width = hidden.shape[-1]
         if not self._sums["vectors"].shape[1]:
             for name in ("vectors", "directions"):
@@ -195,59 +166,21 @@ class AttentionReader:
                     len(self._sums["occurrences"]), width, dtype=torch.float64, device=self._device
                 )
         words = self._batch.words[self._known]
-        found = hidden.gather(1, self._batch.rows[:, :, None].expand(-1, -1, width))[self._known].double()
+        found = hidden.gather(1, self._queries[:, :, None].expand(-1, -1, width))[self._known].double()
         self._sums["vectors"].index_add_(0, words, found)
         self._sums["directions"].index_add_(0, words, torch.nn.functional.normalize(found, dim=-1))
         self._sums["occurrences"].index_add_(0, words, torch.ones_like(words))
 
-    def hear(
-        self,
-        module: torch.nn.Module,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        mask: torch.Tensor | None,
-        scaling: float | None,
-        is_causal: bool | None,
-        position_bias: torch.Tensor | None,
-    ) -> None:
-        """Add one layer's attention (see `probe.models.interface.Listener`)."""
-        rows = self._batch.rows
-        heads, width = query.shape[1], query.shape[3]
-        asked = query.gather(2, rows[:, None, :, None].expand(-1, heads, -1, width))
-        if key.shape[1] != heads:
-            key = key.repeat_interleave(heads // key.shape[1], dim=1)
-        scores = torch.matmul(asked, key.transpose(2, 3)).float()
-        scores *= width**-0.5 if scaling is None else scaling
-        if position_bias is not None:
-            scores += _of_rows(position_bias, rows)
-        if mask is None:
-            is_causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
-            if is_causal and query.shape[2] > 1:
-                ahead = torch.arange(key.shape[2], device=rows.device) > rows[:, :, None]
-                scores.masked_fill_(ahead[:, None], -torch.inf)
-        elif mask.dtype == torch.bool:
-            scores.masked_fill_(~_of_rows(mask, rows), -torch.inf)
-        else:
-            scores += _of_rows(mask, rows)
-        self._add(torch.softmax(scores, dim=-1))
-        if self._call == self._model.layers:
-            raise _AllHeardError
-
-    def _add(self, attention: torch.Tensor) -> None:
-        """Add one layer's attention.
-
-        Args:
-            attention: [batch, heads, rows, length], the rows of labelled queries.
-        """
+    def _add(self, layer: int, call: Call | Map) -> None:
+        """Add one layer's attention."""
+        attention = call.rows(self._queries)
         _, heads, rows, _ = attention.shape
-        keys = self._batch.rows[:, None, None, :].expand(-1, heads, rows, -1)
+        keys = self._keys[:, None, None, :].expand(-1, heads, rows, -1)
         attention = attention.gather(3, keys) * self._debias[:, None]
         by_class = torch.bmm(attention.flatten(2), self._weights)
-        if self._call < self._model.layers:
-            self._sums["layers"][self._call] += by_class.sum(0)
+        self._sums["layers"][layer] += by_class.sum(0)
         over_heads = attention.sum(1)
         self._attention = over_heads if self._attention is None else self._attention.add_(over_heads)
-        self._call += 1
 
     def _end(self, batch: Batch) -> None:
         assert self._attention is not None
@@ -263,15 +196,6 @@ class AttentionReader:
         place = high * (high - 1) // 2 + low
         self._sums["table"].index_add_(0, place, mean[counted])
         self._sums["table_pairs"].index_add_(0, place, torch.ones_like(place, dtype=torch.int32))
-
-
-def _of_rows(full: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """The labelled queries' rows of a mask or bias broadcastable to [batch, heads, queries, keys]."""
-    if full.shape[2] == 1:
-        return full
-    if full.shape[0] == 1:
-        full = full.expand(len(rows), -1, -1, -1)
-    return full.gather(2, rows[:, None, :, None].expand(-1, full.shape[1], -1, full.shape[3]))
 
 
 def measure_attention(

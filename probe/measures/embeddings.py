@@ -10,11 +10,14 @@ come out more alike, and a topic of frequent words looks like topic structure.)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from probe.measures.pairs import DIFFERENT, SAME
-from probe.models.loading import LoadedModel
+
+if TYPE_CHECKING:
+    from probe.models.loaded import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -83,14 +86,15 @@ def similarity_sums(similarity: np.ndarray, states: np.ndarray) -> tuple[np.ndar
 
     Args:
         similarity: [words, words], symmetric.
-        states: [words, words] the class of each pair.
+        states: [words, words] the class of each pair, symmetric.
 
     Returns:
         [2] sums and [2] counts: same-topic, different-topic.
     """
-    masks = [np.triu(states == state, 1) for state in (SAME, DIFFERENT)]
-    sums = [similarity[mask].sum(dtype=np.float64) for mask in masks]
-    return np.array(sums), np.array([mask.sum() for mask in masks])
+    masks = [states == state for state in (SAME, DIFFERENT)]
+    # Every unordered pair stands twice in a symmetric matrix.
+    sums = [similarity.sum(where=mask, dtype=np.float64) / 2 for mask in masks]
+    return np.array(sums), np.array([np.count_nonzero(mask) // 2 for mask in masks])
 
 
 def similarity_sums_literal(vectors: np.ndarray, states: np.ndarray, cosine: bool) -> tuple[np.ndarray, np.ndarray]:

