@@ -7,7 +7,9 @@ fixed; they are made for the single assignment, where every word has one topic.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -15,18 +17,18 @@ import numpy as np
 from probe.measures.attention import AttentionSums
 from probe.measures.cooccurrence import TopPairs
 from probe.measures.embeddings import (
-    Similarities,
     occurrence_similarities,
     similarity_sums,
     word_similarities,
 )
-from probe.measures.pairs import NEITHER, TopicPairs, pair_states, shared_topics
+from probe.measures.pairs import NEITHER, TopicPairs, pair_states
 from probe.statistics import (
     Estimate,
-    TopicSums,
+    TopicSplit,
     matched_by_topic,
     pack_triangle,
     permutation_null,
+    permutations,
     quantile_strata,
     resample_documents,
     resample_matched,
@@ -40,6 +42,7 @@ Measure = Literal["cosine", "dot", "attention", "cosine_centered", "cosine_pmi_m
 Site = Literal["word", "layer", "attention"]
 FREQUENCY_STRATA = 10
 PMI_STRATA = 10
+_CENTERED = "embeddings centered on the mean of the labelled words"
 
 
 @dataclass(frozen=True)
@@ -119,39 +122,31 @@ def estimate_all(
     word = word_similarities(word_vectors)
     layer = occurrence_similarities(sums.vectors, sums.directions, sums.occurrences)
     centered = word_similarities(word_vectors - word_vectors.mean(axis=0))
-    similarities: tuple[tuple[Measure, Site, Similarities, np.ndarray], ...] = (
-        ("cosine", "word", word, word.cosine),
-        ("dot", "word", word, word.dot),
-        ("cosine", "layer", layer, layer.cosine),
-        ("dot", "layer", layer, layer.dot),
-        ("cosine_centered", "word", centered, centered.cosine),
-    )
     attention_draws = resample_documents(sums.documents, sums.document_pairs, resamples, random_state)
     found = []
     for column, assignment in enumerate(pairs.assignments):
         position = pairs.position[column]
+        single = assignment.kind == "single"
         weights = topic_weights(len(assignment.member), resamples, random_state)
-        shared = shared_topics(assignment.member)
+        at_word: dict[Measure, np.ndarray] = {"cosine": word.cosine, "dot": word.dot}
+        if single:
+            at_word["cosine_centered"] = centered.cosine
         quantities = [
-            _embedding_quantity(measure, site, values, known.known, assignment, pairs, column, shared, weights)
-            for measure, site, known, values in similarities
-            if measure != "cosine_centered" or assignment.kind == "single"
+            *_embedding_quantities("word", at_word, word.known, pairs, column, weights),
+            *_embedding_quantities(
+                "layer", {"cosine": layer.cosine, "dot": layer.dot}, layer.known, pairs, column, weights
+            ),
+            _attention_quantity(sums, attention_draws, column, position),
         ]
-        quantities.append(_attention_quantity(sums, attention_draws, column, position))
         frequency = quantile_strata(statistics.frequency[position], FREQUENCY_STRATA)
-        nulls = [
-            permutation_null(
-                [quantity.sums for quantity in quantities],
-                [quantity.pairs for quantity in quantities],
-                assignment.member,
-                resamples,
-                random_state,
-                strata,
-            )
-            for strata in (None, frequency)
-        ]
+        orders = (permutations(len(position), s, resamples, random_state) for s in (None, frequency))
+        same, different = permutation_null(
+            [quantity.sums for quantity in quantities],
+            [quantity.pairs for quantity in quantities],
+            assignment.member,
+            chain(*orders),
+        )
         for index, quantity in enumerate(quantities):
-            free, matched = ((same[index], different[index]) for same, different in nulls)
             estimate = Estimate(
                 same=quantity.same,
                 different=quantity.different,
@@ -159,17 +154,18 @@ def estimate_all(
                 different_pairs=quantity.different_pairs,
                 same_draws=quantity.draws[0],
                 different_draws=quantity.draws[1],
-                null=free,
-                frequency_null=matched,
+                null=(same[index, :resamples], different[index, :resamples]),
+                frequency_null=(same[index, resamples:], different[index, resamples:]),
             )
-            remark = "embeddings centered on the mean of the labelled words"
-            remark = remark if quantity.measure == "cosine_centered" else ""
+            remark = _CENTERED if quantity.measure == "cosine_centered" else ""
             found.append(MeasuredEstimate(assignment, quantity.measure, quantity.site, estimate, remark))
-        if assignment.kind == "single":
+        if single:
             strata = _pmi_strata(statistics.pmi[np.ix_(position, position)])
-            for quantity in quantities:
-                if (quantity.measure, quantity.site) in (("cosine", "word"), ("attention", "attention")):
-                    found.append(_matched_on_pmi(quantity, assignment, strata, weights))
+            found += [
+                _matched_on_pmi(quantity, assignment, strata, weights)
+                for quantity in quantities
+                if (quantity.measure, quantity.site) in (("cosine", "word"), ("attention", "attention"))
+            ]
     return found
 
 
@@ -197,41 +193,41 @@ def cooccurrence_means(
     return means
 
 
-def _embedding_quantity(
-    measure: Measure,
+def _embedding_quantities(
     site: Site,
-    values: np.ndarray,
+    similarities: Mapping[Measure, np.ndarray],
     known: np.ndarray,
-    assignment: Assignment,
     pairs: TopicPairs,
     column: int,
-    shared: np.ndarray,
     weights: np.ndarray,
-) -> _Quantity:
-    position = pairs.position[column]
+) -> list[_Quantity]:
+    """Measures of one site that share their pairs."""
+    assignment, position = pairs.assignments[column], pairs.position[column]
     states = pair_states(assignment, pairs.surface[position])
     states[~known[position]] = NEITHER
     states[:, ~known[position]] = NEITHER
     counted = states != NEITHER
     ones = counted.astype(np.float32)
-    values = values[np.ix_(position, position)] * ones
-    totals, counts = similarity_sums(values, states)
-    draws = resample_topics(
-        TopicSums.of(values, assignment.member, shared, counted),
-        TopicSums.of(ones, assignment.member, shared, counted),
-        weights,
-    )
-    return _Quantity(
-        measure,
-        site,
-        _mean(totals[0], counts[0]),
-        _mean(totals[1], counts[1]),
-        int(counts[0]),
-        int(counts[1]),
-        draws,
-        pack_triangle(values),
-        pack_triangle(ones),
-    )
+    split = TopicSplit(assignment.member, counted)
+    pairs_by_topic, packed_pairs = split.sums(ones), pack_triangle(ones)
+    quantities = []
+    for measure, similarity in similarities.items():
+        values = similarity[np.ix_(position, position)] * ones
+        totals, counts = similarity_sums(values, states)
+        quantities.append(
+            _Quantity(
+                measure,
+                site,
+                _mean(totals[0], counts[0]),
+                _mean(totals[1], counts[1]),
+                int(counts[0]),
+                int(counts[1]),
+                resample_topics(split.sums(values), pairs_by_topic, weights),
+                pack_triangle(values),
+                packed_pairs,
+            )
+        )
+    return quantities
 
 
 def _attention_quantity(sums: AttentionSums, draws: np.ndarray, column: int, position: np.ndarray) -> _Quantity:

@@ -121,10 +121,7 @@ def resample_documents(sums: np.ndarray, pairs: np.ndarray, resamples: int, rand
 
 @dataclass(frozen=True)
 class TopicSums:
-    """A symmetric pair quantity summed by topic, for the bootstrap over topics.
-
-    A pair that shares several topics is split evenly among them, and so is a different-topic pair among the pairs
-    of topics of its two words; the sums over all topics are the sums over all pairs.
+    """A symmetric pair quantity summed by topic.
 
     Attributes:
         same: [topics] over the same-topic pairs of each topic.
@@ -134,23 +131,36 @@ class TopicSums:
     same: np.ndarray
     different: np.ndarray
 
-    @classmethod
-    def of(cls, values: np.ndarray, member: np.ndarray, shared: np.ndarray, counted: np.ndarray) -> TopicSums:
+
+class TopicSplit:
+    """Splits pairs among topics, for the bootstrap over topics.
+
+    A pair that shares several topics is split evenly among them, and so is a different-topic pair among the pairs of
+    topics of its two words; the sums over all topics are the sums over all pairs.
+
+    Args:
+        member: [topics, words] bool.
+        counted: [words, words] bool; False for pairs that are in neither class.
+    """
+
+    def __init__(self, member: np.ndarray, counted: np.ndarray):
+        self._member = member.astype(np.float32)
+        self._even = self._member / self._member.sum(axis=0)
+        shared = self._member.T @ self._member
+        self._same = np.where(counted & (shared > 0), 1 / np.maximum(shared, 1), 0).astype(np.float32)
+        self._different = (counted & (shared == 0)).astype(np.float32)
+
+    def sums(self, values: np.ndarray) -> TopicSums:
         """Sum a quantity by topic.
 
         Args:
-            values: [words, words] symmetric.
-            member: [topics, words] bool.
-            shared: [words, words] number of topics that each pair shares.
-            counted: [words, words] bool; False for pairs that are in neither class.
+            values: [words, words] symmetric float32.
         """
-        weights = member.astype(np.float32)
-        same = np.where(counted & (shared > 0), values / np.maximum(shared, 1), 0).astype(np.float32)
-        different = np.where(counted & (shared == 0), values, 0).astype(np.float32)
-        even = weights / weights.sum(axis=0)
-        return cls(
-            same=((weights @ same) * weights).sum(axis=1, dtype=np.float64) / 2,
-            different=((even @ different).astype(np.float64) @ even.T) / 2,
+        same = (self._member @ (values * self._same)) * self._member
+        different = self._even @ (values * self._different)
+        return TopicSums(
+            same=same.sum(axis=1, dtype=np.float64) / 2,
+            different=different.astype(np.float64) @ self._even.T.astype(np.float64) / 2,
         )
 
 
@@ -222,9 +232,7 @@ def permutation_null(
     sums: Sequence[np.ndarray],
     pairs: Sequence[np.ndarray],
     member: np.ndarray,
-    resamples: int,
-    random_state: int,
-    strata: np.ndarray | None = None,
+    orders: Iterable[np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Means when topic labels are permuted among the words that carry them (topic sizes are kept).
 
@@ -232,25 +240,26 @@ def permutation_null(
         sums: for each quantity, a packed triangle of sums; 0 for pairs that do not count.
         pairs: for each quantity, a packed triangle of numbers of pairs; 0 for pairs that do not count.
         member: [topics, words] bool.
-        resamples: number of permutations.
-        random_state: seed.
-        strata: [words] int; labels are permuted only within strata. None permutes them freely.
+        orders: from `permutations`.
 
     Returns:
-        [quantities, resamples] same-topic means and different-topic means.
+        [quantities, orders] same-topic means and different-topic means.
     """
     weights = member.astype(np.float32)
     i, j = np.nonzero(np.tril(weights.T @ weights > 0, -1))
-    # One row a pair, so that a permuted pair costs one look-up for all quantities.
-    stacked = np.stack([*sums, *pairs], axis=1).astype(np.float32)
+    # Quantities that share their pairs share a column; one row a pair makes a permuted pair cost one look-up.
+    different_pairs = list({id(triangle): triangle for triangle in pairs}.values())
+    column = [next(c for c, one in enumerate(different_pairs) if one is triangle) for triangle in pairs]
+    stacked = np.stack([*sums, *different_pairs], axis=1, dtype=np.float32, casting="same_kind")
     total = stacked.sum(axis=0, dtype=np.float64)
     ones = np.ones(len(i), dtype=np.float32)
-    same = np.empty((resamples, stacked.shape[1]))
-    for draw, order in enumerate(permutations(member.shape[1], strata, resamples, random_state)):
-        same[draw] = ones @ stacked.take(triangle_index(order[i], order[j]), axis=0)
+    same = np.array([ones @ stacked.take(triangle_index(order[i], order[j]), axis=0) for order in orders], dtype=float)
     different = total - same
-    half = len(sums)
-    return _divide(same[:, :half], same[:, half:]).T, _divide(different[:, :half], different[:, half:]).T
+    counts = [len(sums) + c for c in column]
+    return (
+        _divide(same[:, : len(sums)], same[:, counts]).T,
+        _divide(different[:, : len(sums)], different[:, counts]).T,
+    )
 
 
 def permutation_null_literal(

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from probe.measures.pairs import shared_topics
 from probe.statistics import (
-    TopicSums,
+    TopicSplit,
     interval,
     matched_by_topic,
     pack_triangle,
@@ -54,10 +53,9 @@ def test_topic_bootstrap_of_embeddings():
     for _ in range(TIMES):
         vectors, member = _planted_vectors(random)
         counted = ~np.eye(len(vectors), dtype=bool)
-        shared = shared_topics(member)
         same, different = resample_topics(
-            TopicSums.of(vectors @ vectors.T, member, shared, counted),
-            TopicSums.of(counted.astype(np.float32), member, shared, counted),
+            TopicSplit(member, counted).sums(vectors @ vectors.T),
+            TopicSplit(member, counted).sums(counted.astype(np.float32)),
             topic_weights(len(member), DRAWS, 0),
         )
         low, high = interval(same / different)

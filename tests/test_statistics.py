@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from probe.measures.pairs import shared_topics
 from probe.statistics import (
     Estimate,
-    TopicSums,
+    TopicSplit,
     interval,
     matched_by_topic,
     p_value,
@@ -34,8 +34,8 @@ def test_null_equals_the_literal_reference(words, topics, seed):
         _symmetric(random.integers(1, 4, (words, words))),
     )
     for strata in (None, random.integers(0, 2, size=words)):
-        found = permutation_null([pack_triangle(sums)], [pack_triangle(pairs)], member, 20, seed, strata)
         orders = list(permutations(words, strata, 20, seed))
+        found = permutation_null([pack_triangle(sums)], [pack_triangle(pairs)], member, orders)
         expected = permutation_null_literal(sums, pairs, member, orders)
         np.testing.assert_allclose([mean[0] for mean in found], expected, rtol=1e-4)
         if strata is not None:
@@ -55,7 +55,7 @@ def test_sums_by_topic_add_up_to_all_pairs_once(words, topics, seed):
     counted = ~np.eye(words, dtype=bool)
     values = _symmetric(random.random((words, words)))
     shared = shared_topics(member)
-    found = TopicSums.of(values, member, shared, counted)
+    found = TopicSplit(member, counted).sums(values)
     assert found.same.sum() == pytest.approx(values[counted & (shared > 0)].sum() / 2, rel=1e-4)
     assert found.different.sum() == pytest.approx(values[counted & (shared == 0)].sum() / 2, rel=1e-4)
 
@@ -73,10 +73,9 @@ def test_bootstrap_over_topics_draws_topics_and_not_pairs():
     level = np.repeat(np.arange(10.0), 20)
     values = np.minimum(level[:, None], level) + 1
     counted = ~np.eye(200, dtype=bool)
-    shared = shared_topics(member)
     same, _ = resample_topics(
-        TopicSums.of(values, member, shared, counted),
-        TopicSums.of(np.ones_like(values), member, shared, counted),
+        TopicSplit(member, counted).sums(values),
+        TopicSplit(member, counted).sums(np.ones_like(values)),
         topic_weights(10, 2000, 0),
     )
     assert same.std() == pytest.approx(np.arange(10).std() / np.sqrt(10), rel=0.1)
