@@ -93,6 +93,7 @@ class Corpus:
             raise CorpusError(
                 f"{self.source} holds no document with text ({skipped or 'it is empty'}); give another corpus"
             )
+        report.finish()
         self._report = report
 
     def _distinct(self, report: ReadingReport) -> Iterator[Document]:

@@ -111,10 +111,12 @@ def open_file(path: Path, options: Options) -> FileSource:
     """A file the user named.
 
     Raises:
-        CorpusError: It is empty, an archive, or of an unknown kind.
+        CorpusError: It is empty, an archive, no regular file, or of an unknown kind.
     """
     check_ending(path)
-    if path.is_file() and path.stat().st_size == 0:
+    if not path.is_file():
+        raise CorpusError(f"{path} is no regular file and cannot be read twice; pipe it in: cat {path} | ... -")
+    if path.stat().st_size == 0:
         raise CorpusError(f"{path} is empty; give a file with text")
     return FileSource([path], path.parent, alone=True, options=options)
 
@@ -187,6 +189,8 @@ def _kind(path: Path, options: Options) -> str:
     """Ending that fits what a file holds."""
     with open_bytes(path) as stream:
         head = stream.read(6) or b""
+    if head.startswith((b"7z\xbc\xaf", b"PK\x03\x04")):
+        raise CorpusError("standard input holds an archive, which is not opened here; unpack it first")
     if head.startswith(b"PAR1"):
         return ".parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):

@@ -39,9 +39,10 @@ class HubSource:
             commit = HfApi().dataset_info(self.dataset, revision=self.revision, timeout=30).sha
             rows = load_dataset(self.dataset, self.config, split=self.split, revision=commit, streaming=True)
             report.notes.append(f"{self.dataset} was read at revision {commit}")
-            wanted = [self.options.text_field, self.options.title_field]
-            if set(wanted) < set(rows.column_names or ()):
-                rows = rows.select_columns(wanted)  # the others need not even be fetched
+            columns = rows.column_names or []
+            if self.options.text_field in columns:  # the others need not even be fetched
+                fields = (self.options.text_field, self.options.title_field)
+                rows = rows.select_columns([field for field in fields if field in columns])
             yield from from_rows(
                 row_document(row, f"{self.dataset}: row {number}", str(number), self.options)
                 for number, row in enumerate(rows, start=1)

@@ -89,7 +89,6 @@ def plain_text(markup: str, namespaces: Iterable[str] = ()) -> str:
     text = _QUOTES.sub(_apostrophes, text)
     text = _SWITCH.sub(_GAP, text)
     text = html.unescape(text)
-    text = _LEFT_OVER.sub(" ", text)
     text = _SPACES.sub(" ", text)
     text = _GAP_BEFORE_WORD.sub(" ", text)
     text = _EMPTY_BRACKETS.sub("", text)
@@ -274,13 +273,13 @@ def _lines(text: str) -> Iterator[str]:
             level = len(heading[1])
             while waiting and waiting[-1][0] >= level:
                 waiting.pop()
-            waiting.append((level, _GAPS.sub("", heading[2]).strip(" =")))
+            waiting.append((level, _bare(heading[2]).strip(" =")))
             continue
         if line.startswith(("|", "----")) or (line.startswith("!") and "|" in line):
             continue
         if found := _LIST.match(line):
             line = line[found.end() :]
-        line = _SPACES.sub(" ", _GAPS.sub("", line)).strip()
+        line = _bare(line)
         if not any(map(str.isalnum, line)):
             yield ""
             continue
@@ -288,3 +287,8 @@ def _lines(text: str) -> Iterator[str]:
             yield from ("", title, "")
         waiting.clear()
         yield line
+
+
+def _bare(line: str) -> str:
+    """A line without gaps and without brackets that have lost their partner."""
+    return _SPACES.sub(" ", _LEFT_OVER.sub(" ", _GAPS.sub("", line))).strip()

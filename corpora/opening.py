@@ -95,10 +95,11 @@ def _open(where: str, options: Options, field_given: bool) -> tuple[Source, str,
         raise unreadable(path, error) from None
     if not there:
         if where and (found := matches(str(path))):
-            return open_pattern(found, options), where, where, None
+            return open_pattern(found, options), where, where, _declared_language(found[0])
         raise _not_there(where)
     if path.is_dir():
-        return open_folder(path, options), str(path), path.resolve().name, None
+        folder = open_folder(path, options)
+        return folder, str(path), path.resolve().name, _declared_language(folder.paths[0])
     return open_file(path, options), str(path), _stem(path), _declared_language(path)
 
 

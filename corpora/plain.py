@@ -16,6 +16,10 @@ LONGEST_LINE = 1 << 28
 """Characters after which a line is taken for garbage instead of being read into memory."""
 
 
+LOOKED_AT = 10_000_000
+"""Characters at the start of a text file that tell whether blank lines part its documents."""
+
+
 def open_text(path: Path, encoding: str) -> io.TextIOWrapper:
     """Opens a text file, decompressed; bad bytes come out as `corpora.text.NOT_TEXT`."""
     stream = open_bytes(path)
@@ -85,23 +89,28 @@ def _read_whole(path: Path, name: str, options: Options) -> Iterator[Document]:
 def _read_blocks(path: Path, name: str, options: Options) -> Iterator[Document]:
     by_line = not _has_blank_line(path, options.encoding)
     block: list[str] = []
-    started = 0
+    started = length = 0
     for number, line in enumerate(lines(path, options.encoding), start=1):
         blank = not line.strip()
-        if block and (blank or by_line):
+        if block and (blank or by_line or length > LONGEST_DOCUMENT):
             yield Document(row_id(name, started), "", "".join(block))
             block = []
         if not blank:
-            started = started if block else number
+            started, length = (started, length) if block else (number, 0)
             block.append(line)
+            length += len(line)
     if block:
         yield Document(row_id(name, started), "", "".join(block))
 
 
 def _has_blank_line(path: Path, encoding: str) -> bool:
-    """Whether a blank line stands between two that are not."""
+    """Whether a blank line stands between two that are not, near the start."""
     text_seen = blank_seen = False
+    read = 0
     for line in lines(path, encoding):
+        read += len(line)
+        if read > LOOKED_AT:
+            break
         if line.strip():
             if blank_seen:
                 return True

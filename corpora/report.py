@@ -7,6 +7,8 @@ from collections import Counter
 from corpora.document import Document
 
 LONGEST = 10
+MANY_REPLACED = 0.01
+"""Share of characters that were no text from which on the encoding is doubted."""
 
 
 class ReadingReport:
@@ -19,7 +21,7 @@ class ReadingReport:
         characters: Their characters.
         skipped: Number of documents left out, by reason (``empty``, ``duplicate``, ``redirect``,
             ``other namespace``).
-        replaced: Bytes and lone surrogates that were no text, shown as U+FFFD.
+        replaced: Undecodable bytes, lone surrogates (both shown as U+FFFD) and NULs (shown as spaces).
         split: Documents longer than the limit, handed out in parts.
         sentences: Sentences handed out, where the unit is the sentence.
         notes: Sentences about what a reader met on the way: where a truncated dump broke, files not read.
@@ -36,6 +38,13 @@ class ReadingReport:
         self.notes: list[str] = []
         self._longest: list[tuple[int, int, str]] = []
         self._hash = hashlib.blake2b(digest_size=16)
+
+    def finish(self) -> None:
+        """Says what only the whole shows."""
+        if self.replaced > MANY_REPLACED * self.characters:
+            self.notes.append(
+                f"{self.replaced:,} of some {self.characters:,} characters were no text; is the encoding right?"
+            )
 
     def add(self, document: Document) -> None:
         """Counts a whole document that is handed out."""

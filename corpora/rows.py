@@ -4,7 +4,7 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from corpora.document import Document
 from corpora.errors import CorpusError
@@ -13,6 +13,7 @@ from corpora.source import Options, missing_field, row_document, row_id
 
 _SPACE = " \t\n\r"
 _CHUNK = 1 << 18
+_DECODER = json.JSONDecoder()
 
 
 def read_jsonl(path: Path, name: str, options: Options) -> Iterator[Document]:
@@ -36,49 +37,67 @@ def read_json(path: Path, name: str, options: Options) -> Iterator[Document]:
 
 def _values(path: Path, encoding: str) -> Iterator[Any]:
     """The values of a top-level array, or those that follow each other on the top level."""
-    decode = json.JSONDecoder().raw_decode
     with open_text(path, encoding) as stream:
-        text, at, size, ended = "", 0, _CHUNK, False
-        array = comma = False
+        window = _Window(stream)
+        in_array = window.peek() == "["
+        window.at += in_array
         number = 0
-        while True:
-            while at < len(text) and text[at] in _SPACE:
-                at += 1
-            if at == len(text) and not ended:
-                text, at = stream.read(size), 0
-                ended = not text
-                continue
-            if at == len(text):
-                if array:
-                    raise CorpusError(f"{path} ends before its list does; fetch it again")
-                return
-            if number == 0 and not array and text[at] == "[":
-                array = True
-                at += 1
-                continue
-            if array and text[at] == "]" and not comma:
-                if text[at + 1 :].strip() or stream.read().strip():
-                    raise CorpusError(f"{path} goes on after its list has ended; mend it")
-                return
-            if array and number and not comma:
-                if text[at] != ",":
+        while window.peek() not in ("", "]" if in_array else ""):
+            if in_array and number:
+                if window.peek() != ",":
                     raise CorpusError(f"{path}: record {number} is not followed by a comma; mend it")
-                comma = True
-                at += 1
-                continue
-            try:
-                value, end = decode(text, at)
-            except (ValueError, RecursionError) as error:
-                if ended or len(text) - at > LONGEST_LINE or isinstance(error, RecursionError):
-                    raise CorpusError(f"{path}: record {number + 1} is not JSON ({error}); mend it") from None
-                # it may only be cut off: twice as much is read each time, so the time stays linear
-                size = max(_CHUNK, len(text) - at)
-                more = stream.read(size)
-                text, at, ended = text[at:] + more, 0, not more
-                continue
+                window.at += 1
+                if not window.peek():
+                    break
             number += 1
+            try:
+                value = window.value()
+            except (ValueError, RecursionError) as error:
+                raise CorpusError(f"{path}: record {number} is not JSON ({error}); mend it") from None
             yield value
-            at, comma = end, False
+        if in_array and window.peek() != "]":
+            raise CorpusError(f"{path} ends before its list does; fetch it again")
+        window.at += in_array
+        if window.peek():
+            raise CorpusError(f"{path} goes on after its list has ended; mend it")
+
+
+class _Window:
+    """The part of a text that is being looked at, from ``at`` on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._text = ""
+        self.at = 0
+
+    def _read_on(self, size: int) -> bool:
+        more = self._stream.read(size)
+        self._text = self._text[self.at :] + more
+        self.at = 0
+        return bool(more)
+
+    def peek(self) -> str:
+        """The next character that is no white space, moving up to it; empty at the end."""
+        while True:
+            while self.at < len(self._text) and self._text[self.at] in _SPACE:
+                self.at += 1
+            if self.at < len(self._text):
+                return self._text[self.at]
+            if not self._read_on(_CHUNK):
+                return ""
+
+    def value(self) -> Any:
+        """The next JSON value; a `ValueError` where there is none."""
+        while True:
+            try:
+                value, self.at = _DECODER.raw_decode(self._text, self.at)
+            except ValueError:
+                # It may only be cut off. Twice as much is read each time, so the time stays linear.
+                left = len(self._text) - self.at
+                if left > LONGEST_LINE or not self._read_on(max(_CHUNK, left)):
+                    raise
+            else:
+                return value
 
 
 def read_separated(path: Path, name: str, options: Options) -> Iterator[Document]:

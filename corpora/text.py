@@ -50,13 +50,15 @@ def clean(text: str) -> tuple[str, int]:
     composed (NFC), no line ends in white space, and at most one line in a row is blank.
 
     Returns:
-        The text, and how many bytes or lone surrogates in it were no text (each run is shown as one U+FFFD).
+        The text, and how many characters in it were no text: undecodable bytes and lone surrogates (each run
+        is shown as one U+FFFD) and NUL.
     """
     replaced = 0
     if _SUSPECT.search(text):
+        replaced = text.count("\x00")
         text = _LINE_END.sub("\n", text)
         text = _CONTROL.sub(" ", text)
-        replaced = sum(len(run) for run in _BAD.findall(text))
+        replaced += sum(len(run) for run in _BAD.findall(text))
         text = _BAD.sub(REPLACEMENT, text)
         text = _INVISIBLE.sub("", text)
     text = _LONG_RUN.sub(_fewer_marks, text)

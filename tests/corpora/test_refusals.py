@@ -1,6 +1,7 @@
 """Whatever cannot be read is refused in one sentence that names it and the way out."""
 
 import io
+import os
 import re
 import sys
 from pathlib import Path
@@ -97,6 +98,11 @@ def test_a_file_that_may_not_be_read_or_vanishes(tmp_path: Path) -> None:
         corpus.fingerprint()
 
 
+def test_a_pipe_with_a_name(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.txt")
+    assert "is no regular file and cannot be read twice" in refusal(str(tmp_path / "a.txt"))
+
+
 def test_options_that_make_no_sense(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a")
@@ -129,6 +135,8 @@ def test_columns_without_the_text(tmp_path: Path) -> None:
 def test_standard_input_with_nothing_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert "standard input is empty" in refusal("-")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"7z\xbc\xaf'\x1c")))
+    assert "standard input holds an archive" in refusal("-")
     terminal = io.TextIOWrapper(io.BytesIO(b""))
     monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys, "stdin", terminal)

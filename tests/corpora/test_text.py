@@ -24,7 +24,7 @@ from .conftest import write_jsonl
     ],
 )
 def test_clean(raw: str, text: str) -> None:
-    assert clean(raw) == (text, 0)
+    assert clean(raw) == (text, raw.count("\x00"))
 
 
 @given(st.text(st.characters() | st.sampled_from("\r\n\t \x00\u0301\ufeff\udc80"), max_size=200))
@@ -118,3 +118,11 @@ def test_the_report_counts_words_and_names_the_longest(tmp_path: Path) -> None:
     assert report.words == sum(number + 1 for number in range(1, 15))
     assert report.longest == [(f"T{number}", 5 * number + 3) for number in range(14, 4, -1)]
     assert report.as_dict()["documents"] == 14
+
+
+def test_a_wrong_encoding_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Text in UTF-16 without its mark\n\nand more\n", "utf-16-le")
+    report = open_corpus(str(path)).report()
+    assert "were no text; is the encoding right?" in report.notes[0]
+    assert open_corpus(str(path), encoding="utf-16-le").report().notes == []
