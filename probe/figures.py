@@ -6,9 +6,11 @@ Every figure is written as PNG and SVG, and a run repeated gives the same bytes.
 from __future__ import annotations
 
 import io
+import logging
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ from probe.errors import ProbeError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+logger = logging.getLogger(__name__)
 
 FOLDER = "figures"
 _MEASURES = ("cosine", "dot", "attention")
@@ -143,12 +147,18 @@ def draw_figures(folder: Path, tables: Mapping[str, pd.DataFrame], similarity: M
         for model, words in similarity.items():
             figures[f"words-{_slug(model)}"] = _words(model, words)
         files: dict[str, bytes] = {}
+        lacking = False
         for name, figure in figures.items():
             # A date or a version would make bytes differ.
             for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
                 content = io.BytesIO()
-                figure.savefig(content, format=kind, metadata=metadata)
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    figure.savefig(content, format=kind, metadata=metadata)
+                lacking = lacking or any("missing from font" in str(warning.message) for warning in caught)
                 files[f"{name}.{kind}"] = content.getvalue()
+    if lacking:
+        logger.warning("Some letters in the figures are boxes: no font here has them; install Noto Sans of the script.")
     return _write(folder / FOLDER, files)
 
 
@@ -285,7 +295,8 @@ def _ratio_by_theta(number: int, table: pd.DataFrame, measures: pd.DataFrame) ->
         row[0].set_ylabel(f"{model}\nratio", fontsize=9 if len(model) < 24 else 7)
     for axis in axes[-1]:
         axis.set_xlabel("theta")
-    names = {}
+    figure.align_ylabels(axes[:, 0])
+    names: dict[str, Any] = {}
     for axis in axes.ravel():
         handles, labels = axis.get_legend_handles_labels()
         names |= {label: handle for handle, label in zip(handles, labels, strict=True) if label not in names}

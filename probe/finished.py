@@ -61,7 +61,7 @@ class FinishedRun:
             raise self._damaged(name, str(error)) from error
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table as a frame, its numbers exactly those of the file.
+        """A table as a frame.
 
         Args:
             name: of the file, without `.csv`.
@@ -80,7 +80,6 @@ class FinishedRun:
                 dtype=dict.fromkeys(_TEXT, str),
                 keep_default_na=False,
                 na_values=[""],
-                float_precision="round_trip",
             )
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise self._damaged(name, str(error).strip()) from error
