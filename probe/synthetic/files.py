@@ -1,7 +1,10 @@
 """Files written whole or not at all."""
 
+from __future__ import annotations
+
+import csv
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +24,16 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield temporary
         temporary.replace(path)
     except OSError as error:
-        raise ProbeError(f"Cannot write {path} ({error.strerror}): give another place with --out.") from None
+        raise ProbeError(f"Cannot write {path} ({error.strerror}): give a place that can be written to.") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        # Nothing was made where the folder is no folder.
+        if temporary.parent.is_dir():
+            temporary.unlink(missing_ok=True)
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows of one table; None is an empty field, and numbers keep their full precision."""
+    with whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

@@ -19,8 +19,9 @@ class PairSums:
     """Sums and counts over ordered pairs of positions that show words; they add up over parts of a corpus.
 
     Attributes:
-        sums: Attention times L/100, [runs, 3] in the order of `CLASSES`: the same word (a position with
-            itself included, as in Tables 3 and 4), different words of one topic, different topics.
+        sums: Attention times L/100 (L counts the positions that may be attended to), [runs, 3] in the order of
+            `CLASSES`: the same word (a position with itself included, as in Tables 3 and 4), different words
+            of one topic, different topics.
         pairs: Pairs in each class, [3].
     """
 
@@ -66,7 +67,7 @@ def attention_by_class(
     word = label >= 0
     same_topic = ((label[:, None] == label[None, :]) & word[:, None]).double()
     total = keys @ weights.transpose(1, 2)
-    scale = counts.sum(1, keepdim=True) / 100 * counts * word / total
+    scale = keys.sum(1, keepdim=True) / 100 * counts * word / total
     own = keys * torch.diagonal(weights, dim1=1, dim2=2)[:, None, :]
     # A position attends to itself only where it may be attended to.
     if exclude_self:
@@ -116,6 +117,7 @@ def literal_attention_by_class(
             span = slice(end - length, end)
             tokens, predicted = masked.tokens[span], masked.predicted[span]
             visible = None if architecture.attend_masked else torch.tensor(~predicted)
+            readable = length if visible is None else int(visible.sum())
             attention = literal_forward(architecture, parameters, run, torch.tensor(tokens), visible)[1][0]
             for query in range(length):
                 for key in range(length):
@@ -128,7 +130,7 @@ def literal_attention_by_class(
                         kind = 0
                     else:
                         kind = 1 if labels[tokens[query]] == labels[tokens[key]] else 2
-                    sums[run, kind] += float(attention[key, query]) * length / 100
+                    sums[run, kind] += float(attention[key, query]) * readable / 100
                     pairs[kind] += run == 0
     return PairSums(sums, pairs)
 
@@ -187,9 +189,7 @@ def value_scores(value: NDArray[np.floating], labels: NDArray[np.int64]) -> Valu
         different_topic=across_mean,
         block_mean=entries[:, same].mean(1),
         block_score=between / np.where(total > 0, total, 1.0),
-        diagonal_score=np.where(
-            rising, np.clip((own - within_mean) / np.where(rising, contrast, 1.0), 0, 1), 0.0
-        ),
+        diagonal_score=np.where(rising, np.clip((own - within_mean) / np.where(rising, contrast, 1.0), 0, 1), 0.0),
     )
 
 

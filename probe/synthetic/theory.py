@@ -39,12 +39,13 @@ class ValueOptimum:
     same_topic: float
     different_topic: float
 
-    def matrix(self, model: TopicModel) -> Values:
-        """W^V*, [T·v + 1, T·v + 1]."""
+    def matrix(self, model: TopicModel, rows: list[int] | None = None) -> Values:
+        """W^V*, [T·v + 1, T·v + 1], or some of its rows."""
         topic = model.topic_of_token
-        value = np.where(topic[:, None] == topic[None, :], self.same_topic, self.different_topic)
+        chosen = np.arange(model.vocabulary) if rows is None else np.array(rows)
+        value = np.where(topic[chosen, None] == topic[None, :], self.same_topic, self.different_topic)
         value[:, 0] = self.mask_column
-        value[0, :] = 0.0
+        value[chosen == 0] = 0.0
         return value
 
 
@@ -80,9 +81,7 @@ def theorem1_bias(model: TopicModel, masking: Masking) -> Values:
     return bias
 
 
-def optimality_violation(
-    matrix: Values, model: TopicModel, masking: Masking, prediction_bias: bool = False
-) -> float:
+def optimality_violation(matrix: Values, model: TopicModel, masking: Masking, prediction_bias: bool = False) -> float:
     """How far a matrix is from the set of optima under uniform attention: the largest violated equation.
 
     The set is Lemma 1's (and Theorem 4's, for W^V); with `prediction_bias` it is Theorem 1's, for E. Its free
@@ -248,9 +247,7 @@ def attention_loss(
     optimum = theorem2(model, masking)
     kept, words = kept_share(masking), model.vocabulary - 1
 
-    def predictions(
-        own: Values, other: Values, present: Values, absent: Values, mask: Values
-    ) -> list[Values]:
+    def predictions(own: Values, other: Values, present: Values, absent: Values, mask: Values) -> list[Values]:
         """Output for the query's word, its topic's other words, words of other topics in and out."""
         if value == "diagonal":
             shift = -masking.p_random / (masking.p_token * kept * words) * mask

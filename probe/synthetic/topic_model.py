@@ -39,9 +39,7 @@ class TopicModel:
         if self.topics < 2:
             raise ProbeError(f"{self.topics} topic leaves nothing to tell apart: give T of 2 or more.")
         if self.words_per_topic < 2:
-            raise ProbeError(
-                f"{self.words_per_topic} word per topic leaves no pair of one topic: give v of 2 or more."
-            )
+            raise ProbeError(f"{self.words_per_topic} word per topic leaves no pair of one topic: give v of 2 or more.")
         tau = self.topics_per_document
         if tau is not None and not 1 <= tau <= self.topics:
             raise ProbeError(
@@ -51,9 +49,7 @@ class TopicModel:
             raise ProbeError(f"Dirichlet concentration {self.alpha} is not positive: give α above 0.")
         shortest, longest = self.lengths
         if not 1 <= shortest <= longest:
-            raise ProbeError(
-                f"Lengths {shortest} to {longest} are no range: give 1 or more, the shorter first."
-            )
+            raise ProbeError(f"Lengths {shortest} to {longest} are no range: give 1 or more, the shorter first.")
 
     @property
     def vocabulary(self) -> int:
@@ -185,9 +181,7 @@ class Documents:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             fields = line.split()
             if len(fields) < 2 or fields[-1] != "END":
-                raise ProbeError(
-                    f"Line {number} of {path} is no document: end each line's word numbers with END."
-                )
+                raise ProbeError(f"Line {number} of {path} is no document: end each line's word numbers with END.")
             try:
                 words = [int(field) for field in fields[:-1]]
             except ValueError:
@@ -238,9 +232,7 @@ class MaskedDocuments:
         return np.bincount(cells, minlength=len(self.original) * size).reshape(-1, size)
 
 
-def mask_documents(
-    documents: Documents, masking: Masking, random_state: int | np.random.Generator
-) -> MaskedDocuments:
+def mask_documents(documents: Documents, masking: Masking, random_state: int | np.random.Generator) -> MaskedDocuments:
     """Mask documents as in section 3.2.
 
     A document without a predicted position has no loss (equation 1 divides by |M|), so its M is drawn again.

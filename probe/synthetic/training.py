@@ -132,9 +132,7 @@ class _Queries:
     def cut(self, first: int, last: int) -> "_Queries":
         """Documents first .. last - 1."""
         span = slice(*np.searchsorted(self.document, [first, last]))
-        return _Queries(
-            self.counts[first:last], self.document[span] - first, self.token[span], self.targets[span]
-        )
+        return _Queries(self.counts[first:last], self.document[span] - first, self.token[span], self.targets[span])
 
 
 def _queries(masked: MaskedDocuments, architecture: Architecture) -> _Queries:
@@ -180,15 +178,11 @@ def make_batch(parts: list[MaskedDocuments], architecture: Architecture) -> Batc
     return _stack([_queries(part, architecture) for part in parts])
 
 
-def batches(
-    documents: Documents, masking: Masking, training: Training, architecture: Architecture
-) -> Iterator[Batch]:
+def batches(documents: Documents, masking: Masking, training: Training, architecture: Architecture) -> Iterator[Batch]:
     """Batches without end: each seed its own order, anew every epoch, and masks, anew unless static."""
     total, size = len(documents), min(training.batch_size, len(documents))
     streams = [np.random.default_rng([seed, 2]) for seed in training.seeds]
-    static = (
-        [mask_documents(documents, masking, stream) for stream in streams] if training.static_masks else []
-    )
+    static = [mask_documents(documents, masking, stream) for stream in streams] if training.static_masks else []
     while True:
         orders = [stream.permutation(total) for stream in streams]
         for start in range(0, total - size + 1, size * CHUNK):
@@ -291,9 +285,7 @@ def train(
         ProbeError: Documents of another vocabulary, or a two-stage schedule without trained attention.
     """
     if documents.vocabulary != model.vocabulary or development.vocabulary != model.vocabulary:
-        raise ProbeError(
-            "The documents have another vocabulary than the topic model: give the T and v of both."
-        )
+        raise ProbeError("The documents have another vocabulary than the topic model: give the T and v of both.")
     if training.schedule != "joint" and architecture.attention == "uniform":
         raise ProbeError("A schedule by stages needs W^K and W^Q: train the attention or use the joint one.")
     seeds = [seed for seed, _ in training.runs]
@@ -356,9 +348,7 @@ def train(
 def _to(batch: Batch, device: str) -> Batch:
     if device == "cpu":
         return batch
-    return Batch(
-        *(getattr(batch, name).to(device) for name in ("log_counts", "document", "token", "targets"))
-    )
+    return Batch(*(getattr(batch, name).to(device) for name in ("log_counts", "document", "token", "targets")))
 
 
 @torch.no_grad()
@@ -385,9 +375,7 @@ def _log(
     runs = len(entry["loss"])
     for name in NORMS:
         squares = [
-            tensor.double().square().sum((1, 2))
-            for key, tensor in parameters.items()
-            if key.split(".")[0] == name
+            tensor.double().square().sum((1, 2)) for key, tensor in parameters.items() if key.split(".")[0] == name
         ]
         total = sum(squares, torch.zeros(runs, dtype=torch.float64, device=loss.device))
         entry[f"norm_{name}"] = total.sqrt().cpu().numpy()

@@ -230,9 +230,7 @@ def forward(architecture: Architecture, parameters: Mapping[str, Tensor], batch:
             mixed = mixed + _rows(attention_scores(parameters, embedding), token)
         attention = mixed.softmax(-1)
         value = parameters["value.0"] if embedding is None else parameters["value.0"] @ embedding
-        return attention @ _predict(parameters, value, architecture).transpose(1, 2) + _offset(
-            parameters, architecture
-        )
+        return attention @ _predict(parameters, value, architecture).transpose(1, 2) + _offset(parameters, architecture)
     if embedding is None:
         embedding = torch.eye(size, device=token.device).expand(runs, size, size)
     hidden = embedding[:, None]

@@ -164,9 +164,7 @@ def simulated_normalizers(
     return sums[0], sums[1]
 
 
-def _long_document(
-    model: TopicModel, masking: Masking, length: int, random_state: int
-) -> tuple[Documents, np.ndarray]:
+def _long_document(model: TopicModel, masking: Masking, length: int, random_state: int) -> tuple[Documents, np.ndarray]:
     random = np.random.default_rng(random_state)
     tau, v = model.topics_per_document or 0, model.words_per_topic
     words = random.integers(1, tau * v + 1, size=length)

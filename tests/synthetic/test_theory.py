@@ -60,9 +60,7 @@ def test_lemma_1_describes_every_least_squares_solution_and_nothing_else(
 
 @settings(max_examples=20, deadline=None)
 @given(models, maskings)
-def test_theorem_1s_embedding_predicts_exact_documents_without_error(
-    model: TopicModel, masking: Masking
-) -> None:
+def test_theorem_1s_embedding_predicts_exact_documents_without_error(model: TopicModel, masking: Masking) -> None:
     labels = verification.exact_documents(model)
     inputs = verification.mask_exactly(labels, masking)
     product = np.eye(model.vocabulary) / theory.kept_share(masking)
@@ -103,13 +101,9 @@ def test_the_masking_propositions_hold_in_a_simulated_document() -> None:
 @pytest.mark.parametrize(("keys", "hide"), [("printed", True), ("attended", False)])
 def test_proposition_2_holds_as_printed_only_when_mask_takes_no_attention(keys: str, hide: bool) -> None:
     z = theory.proposition2(2.0, 7.0, MODEL, MASKING, keys)  # type: ignore[arg-type]
-    found = verification.simulated_normalizers(
-        2.0, 7.0, MODEL, MASKING, 10**6, random_state=0, hide_mask=hide
-    )
+    found = verification.simulated_normalizers(2.0, 7.0, MODEL, MASKING, 10**6, random_state=0, hide_mask=hide)
     np.testing.assert_allclose(found, [float(entry) for entry in z], rtol=0.005)
-    other = verification.simulated_normalizers(
-        2.0, 7.0, MODEL, MASKING, 10**6, random_state=0, hide_mask=not hide
-    )
+    other = verification.simulated_normalizers(2.0, 7.0, MODEL, MASKING, 10**6, random_state=0, hide_mask=not hide)
     assert abs(other[0] - float(z[0])) > 0.1
 
 
@@ -126,9 +120,7 @@ def test_the_attention_loss_agrees_with_its_literal_sum(
     model: TopicModel, masking: Masking, alpha: float, beta: float, value: str, keys: str
 ) -> None:
     matrix = (
-        theory.theorem2(model, masking).matrix(model)
-        if value == "block"
-        else theory.diagonal_value(model, masking)
+        theory.theorem2(model, masking).matrix(model) if value == "block" else theory.diagonal_value(model, masking)
     )
     fast = theory.attention_loss(alpha, beta, model, masking, value, keys)  # type: ignore[arg-type]
     slow = verification.literal_attention_loss(alpha, beta, model, masking, matrix, keys)  # type: ignore[arg-type]

@@ -27,9 +27,7 @@ def test_dirichlet_documents_have_the_lengths_and_the_topic_spread_of_section_6_
     assert documents.lengths.mean() == pytest.approx(125, abs=1)
     document = np.repeat(np.arange(3000), documents.lengths)
     topic = model.topic_of_token[documents.tokens]
-    shares = (
-        np.bincount(document * 10 + topic, minlength=30000).reshape(3000, 10) / documents.lengths[:, None]
-    )
+    shares = np.bincount(document * 10 + topic, minlength=30000).reshape(3000, 10) / documents.lengths[:, None]
     # Var of one share under Dirichlet(0.1, ..., 0.1): 0.1 · 0.9 / 2, plus the multinomial's share of it.
     assert shares.var(axis=0).mean() == pytest.approx(0.045, rel=0.05)
     assert 2 <= np.median((shares > 0.05).sum(axis=1)) <= 4

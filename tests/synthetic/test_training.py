@@ -24,9 +24,7 @@ def test_a_run_is_the_same_alone_and_among_others(data: tuple, optimizer: str) -
     together = train(
         MODEL, MASKING, Architecture(), Training(seeds=(3, 5), learning_rates=(0.01, 0.1), **settings), *data
     )
-    alone = train(
-        MODEL, MASKING, Architecture(), Training(seeds=(5,), learning_rates=(0.1,), **settings), *data
-    )
+    alone = train(MODEL, MASKING, Architecture(), Training(seeds=(5,), learning_rates=(0.1,), **settings), *data)
     assert together.runs[3] == alone.runs[0] == (5, 0.1)
     assert together.development_loss[3] == pytest.approx(alone.development_loss[0], rel=1e-4)
     np.testing.assert_allclose(together.history["norm_key"][:, 3], alone.history["norm_key"][:, 0], rtol=1e-3)
@@ -89,9 +87,7 @@ def test_trained_values_are_the_finite_length_optimum_at_the_papers_lengths() ->
     documents = model.sample(3000, 0)
     result = train(model, MASKING, architecture, training, documents, documents, Initialization(scale=0.0))
     found = value_scores(result.value(), model.topic_of_token)
-    optimum = value_scores(
-        verification.finite_length_value(model, MASKING, l2=3e-3)[None], model.topic_of_token
-    )
+    optimum = value_scores(verification.finite_length_value(model, MASKING, l2=3e-3)[None], model.topic_of_token)
     assert found.block_mean[0] == pytest.approx(optimum.block_mean[0], rel=0.03)
     assert found.diagonal[0] == pytest.approx(optimum.diagonal[0], rel=0.05)
 

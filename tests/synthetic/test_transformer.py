@@ -69,9 +69,7 @@ def test_counting_tokens_gives_the_loss_of_equation_6_position_by_position(
         return
     batch = make_batch([masked], architecture)
     for loss in ("cross-entropy", "squared"):
-        fast = prediction_loss(
-            forward(architecture, parameters, batch), batch.targets.repeat_interleave(2, 0), loss
-        )
+        fast = prediction_loss(forward(architecture, parameters, batch), batch.targets.repeat_interleave(2, 0), loss)
         for run in range(2):
             slow, ends = 0.0, np.cumsum(masked.original.lengths)
             for end, length in zip(ends, masked.original.lengths, strict=True):
