@@ -20,7 +20,7 @@ from probe.estimates import CooccurrenceMeans, MeasuredEstimate
 from probe.measures.attention import AttentionSums
 from probe.measures.pairs import TopicPairs
 from probe.statistics import Estimate, interval, null_ratios, p_value, ratio_draws
-from probe.topics import rank_words, words_per_topic
+from probe.topics import kept_words, rank_words, words_per_topic
 from probe.vocabulary import Vocabulary
 
 MEASURE_COLUMNS = [
@@ -262,23 +262,21 @@ def topics_table(
         dictionary: [n] token ids.
         vocabulary: of the tokenizer.
     """
-    topics, n = topic_word.shape
+    n = topic_word.shape[1]
     frames = []
     for theta in thetas:
-        k = words_per_topic(theta, n)
-        ranked = rank_words(topic_word, k)
-        kept = np.zeros((topics, n), dtype=bool)
-        np.put_along_axis(kept, ranked, True, axis=1)
+        kept = kept_words(topic_word, theta)
         owner = np.where(kept, topic_word, -1.0).argmax(axis=0)
-        words = ranked.ravel()
-        topic = np.repeat(np.arange(topics), k)
+        ranked = rank_words(topic_word, words_per_topic(theta, n))
+        topic, rank = np.nonzero(np.take_along_axis(kept, ranked, axis=1))
+        words = ranked[topic, rank]
         frames.append(
             pd.DataFrame(
                 {
                     "model": model,
                     "theta": theta,
                     "topic": topic,
-                    "rank": np.tile(np.arange(k), topics),
+                    "rank": rank,
                     "token": [vocabulary.tokens[word] for word in dictionary[words]],
                     "surface": [vocabulary.surfaces[word] for word in dictionary[words]],
                     "likelihood": topic_word[topic, words],

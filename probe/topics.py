@@ -1,6 +1,8 @@
 """From a fitted topic model to topics of words: the ambiguity filter (paper, appendix E.3).
 
-For every topic the words are sorted by p(w | t) and the k = floor(theta * n) + 1 likeliest are kept.
+For every topic the words are sorted by p(w | t) and the k = floor(theta * n) + 1 likeliest are kept. A word that the
+topic model never gave to a topic has the prior's likelihood there, the same as all other such words: the topic does
+not keep it, so a topic that was left empty keeps no word.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import numpy as np
 from probe.errors import ProbeError
 
 Kind = Literal["single", "multiple"]
+# Likelihoods up to this many times the smallest of the topic are the prior's.
+_GIVEN = 2.0
 KINDS: tuple[Kind, Kind] = ("single", "multiple")
 
 
@@ -45,6 +49,22 @@ def rank_words(topic_word: np.ndarray, size: int) -> np.ndarray:
         [topics, size] int64 dictionary positions, likeliest first.
     """
     return np.argsort(-topic_word, axis=1, kind="stable")[:, :size]
+
+
+def kept_words(topic_word: np.ndarray, theta: float) -> np.ndarray:
+    """Which words each topic keeps.
+
+    Args:
+        topic_word: [topics, n] p(w | t).
+        theta: ambiguity threshold.
+
+    Returns:
+        [topics, n] bool, at most k in a row.
+    """
+    topics, n = topic_word.shape
+    kept = np.zeros((topics, n), dtype=bool)
+    np.put_along_axis(kept, rank_words(topic_word, words_per_topic(theta, n)), True, axis=1)
+    return kept & (topic_word > _GIVEN * topic_word.min(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -84,11 +104,9 @@ def assign_topics(topic_word: np.ndarray, theta: float, kind: Kind, seed: int = 
         ProbeError: theta is out of range.
     """
     topics, n = topic_word.shape
-    k = words_per_topic(theta, n)
-    kept = np.zeros((topics, n), dtype=bool)
-    np.put_along_axis(kept, rank_words(topic_word, k), True, axis=1)
+    kept = kept_words(topic_word, theta)
     if kind == "single":
         best = np.where(kept, topic_word, -1.0).argmax(axis=0)
         kept &= np.arange(topics)[:, None] == best
     words = np.flatnonzero(kept.any(axis=0))
-    return Assignment(theta, kind, seed, n, k, words, kept[:, words])
+    return Assignment(theta, kind, seed, n, words_per_topic(theta, n), words, kept[:, words])

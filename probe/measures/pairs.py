@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from probe.errors import ProbeError
 from probe.topics import Assignment
 from probe.vocabulary import Vocabulary
 
@@ -94,7 +95,15 @@ def topic_pairs(
         dictionary: [n] token id of each dictionary word.
         vocabulary: of the tokenizer.
         more_words: token ids to keep track of besides, without a topic.
+
+    Raises:
+        ProbeError: no two words carry topics.
     """
+    if all(len(assignment.words) < 2 for assignment in assignments):
+        raise ProbeError(
+            "No two words carry a topic, so there is no pair to measure: use a larger --theta, more text, or fewer "
+            "--topics."
+        )
     labelled = [dictionary[assignment.words] for assignment in assignments]
     words = np.unique(np.concatenate([*labelled, np.array(sorted(more_words), dtype=np.int64)]))
     _, surface = np.unique([vocabulary.surfaces[word] for word in words], return_inverse=True)

@@ -1,9 +1,11 @@
 """Every pair of words is in the class its definition says."""
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from probe.errors import ProbeError
 from probe.measures.pairs import DIFFERENT, NEITHER, SAME, pair_states, pair_states_literal, topic_pairs
 from probe.topics import Assignment
 from probe.vocabulary import Vocabulary
@@ -33,6 +35,7 @@ def test_classes_equal_the_literal_reference_for_every_assignment(data):
     n = data.draw(st.integers(2, 12))
     surfaces = data.draw(st.lists(st.sampled_from("abcdefgh"), min_size=n, max_size=n))
     several = data.draw(st.lists(assignments(n), min_size=1, max_size=6))
+    assume(any(len(assignment.words) > 1 for assignment in several))
     pairs = topic_pairs(several, np.arange(n), _vocabulary(surfaces))
     for column, (assignment, position) in enumerate(zip(several, pairs.position, strict=True)):
         np.testing.assert_array_equal(pairs.words[position], assignment.words)
@@ -51,3 +54,9 @@ def test_two_tokens_of_one_surface_are_never_different_words():
     pairs = topic_pairs([assignment], np.arange(3), _vocabulary(["music", "music", "war"]))
     states = pair_states(assignment, pairs.surface)
     assert states[0, 1] == NEITHER and states[0, 0] == NEITHER and states[0, 2] == DIFFERENT
+
+
+def test_no_two_words_with_a_topic_is_refused_with_the_way_out():
+    nothing = Assignment(0.1, "single", 0, 3, 1, np.arange(1), np.ones((1, 1), dtype=bool))
+    with pytest.raises(ProbeError, match="No two words carry a topic"):
+        topic_pairs([nothing], np.arange(3), _vocabulary("abc"))
