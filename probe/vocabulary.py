@@ -11,6 +11,7 @@ import hashlib
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +34,7 @@ class Vocabulary:
         surfaces: [size] the entries without the tokenizer's marker, case-folded.
         may_be_word: [size] bool; the entry holds a letter and is no special token, stop word or single Latin
             letter.
-        has_text: [size] bool; the entry holds a letter or digit.
+        has_text: [size] bool; the entry holds a letter or digit, or bytes that may be part of one.
         starts_word: [size] bool; the entry begins with SentencePiece's space marker.
         fingerprint: hash of the tokenizer's own definition and of the stop words.
     """
@@ -47,6 +48,11 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @cached_property
+    def is_blank(self) -> np.ndarray:
+        """[size] bool; the entry is white space (a line break, for a tokenizer that does not split at it)."""
+        return np.array([not surface for surface in self.surfaces], dtype=bool)
 
 
 def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[str]) -> Vocabulary:
@@ -78,7 +84,7 @@ def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[
         tokens=tokens,
         surfaces=surfaces,
         may_be_word=np.array(may_be_word, dtype=bool),
-        has_text=np.array([any(map(str.isalnum, surface)) for surface in surfaces], dtype=bool),
+        has_text=np.array([_BROKEN in surface or any(map(str.isalnum, surface)) for surface in surfaces], dtype=bool),
         starts_word=np.array([token.startswith(_METASPACE) for token in tokens], dtype=bool),
         fingerprint=hashlib.sha256(definition.encode()).hexdigest()[:32],
     )
@@ -100,8 +106,8 @@ def whole_words(ids: np.ndarray, word_ids: np.ndarray, vocabulary: Vocabulary) -
     """Which occurrences spell one whole word of the text and may carry a topic.
 
     An occurrence counts when its word (in `word_ids()` of a fast tokenizer) has exactly one token once tokens
-    without a letter or digit are set aside. A token that begins with SentencePiece's space marker begins a word
-    even where the tokenizer does not split its text into words.
+    without a letter or digit are set aside. A token that begins with SentencePiece's space marker begins a word,
+    and so does what follows white space, even where the tokenizer does not split its text into words (Llama 2).
 
     Args:
         ids: [tokens] token ids of one text.
@@ -114,7 +120,7 @@ def whole_words(ids: np.ndarray, word_ids: np.ndarray, vocabulary: Vocabulary) -
     if not len(ids):
         return np.zeros(0, dtype=bool)
     begins = np.ones(len(ids), dtype=bool)
-    begins[1:] = (np.diff(word_ids) != 0) | vocabulary.starts_word[ids[1:]]
+    begins[1:] = (np.diff(word_ids) != 0) | vocabulary.starts_word[ids[1:]] | vocabulary.is_blank[ids[:-1]]
     word = np.cumsum(begins) - 1
     has_text = vocabulary.has_text[ids]
     alone = np.bincount(word, weights=has_text)[word] == 1
@@ -123,13 +129,22 @@ def whole_words(ids: np.ndarray, word_ids: np.ndarray, vocabulary: Vocabulary) -
 
 def whole_words_literal(ids: Sequence[int], word_ids: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
     """`whole_words`, one occurrence at a time."""
+
+    def begins(place: int) -> bool:
+        return (
+            place == 0
+            or word_ids[place] != word_ids[place - 1]
+            or bool(vocabulary.starts_word[ids[place]])
+            or not vocabulary.surfaces[ids[place - 1]]
+        )
+
     result = []
     for here, token in enumerate(ids):
         first = here
-        while first > 0 and word_ids[first - 1] == word_ids[here] and not vocabulary.starts_word[ids[first]]:
+        while not begins(first):
             first -= 1
         last = here + 1
-        while last < len(ids) and word_ids[last] == word_ids[here] and not vocabulary.starts_word[ids[last]]:
+        while last < len(ids) and not begins(last):
             last += 1
         with_text = [other for other in range(first, last) if vocabulary.has_text[ids[other]]]
         result.append(with_text == [here] and word_ids[here] >= 0 and bool(vocabulary.may_be_word[token]))

@@ -227,13 +227,13 @@ def measure_attention(
 
 
 def attention_sums_literal(
-    maps: np.ndarray, words: Sequence[int], states: np.ndarray, causal: bool = False
+    maps: np.ndarray, queries: Sequence[int], keys: Sequence[int], states: np.ndarray, causal: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums and counts of one passage, pair by pair, from the definition.
 
     Args:
         maps: [layers, heads, L, L] attention of one passage without padding.
-        words: [L] the labelled word at each position; -1 for none.
+        queries, keys: [L] the labelled word at each place; -1 for none.
         states: [W, W] the class of each pair of labelled words.
         causal: debias each row by the keys it sees, and count earlier keys alone.
 
@@ -242,15 +242,16 @@ def attention_sums_literal(
     """
     layers, heads, length, _ = maps.shape
     sums, counts = np.zeros((layers, heads, 2)), np.zeros(2, dtype=np.int64)
-    for column, state in enumerate((SAME, DIFFERENT)):
-        for i in range(length):
-            for j in range(length):
-                if words[i] < 0 or words[j] < 0 or (causal and j >= i):
-                    continue
-                if states[words[i], words[j]] == state:
-                    counts[column] += 1
-                    for layer in range(layers):
-                        for head in range(heads):
-                            spread = i + 1 if causal else length
-                            sums[layer, head, column] += maps[layer, head, i, j] * spread / 100
+    for i in range(length):
+        for j in range(i if causal else length):
+            if queries[i] < 0 or keys[j] < 0:
+                continue
+            state = states[queries[i], keys[j]]
+            if state in (SAME, DIFFERENT):
+                column = (SAME, DIFFERENT).index(state)
+                counts[column] += 1
+                spread = i + 1 if causal else length
+                for layer in range(layers):
+                    for head in range(heads):
+                        sums[layer, head, column] += maps[layer, head, i, j] * spread / NORMAL_LENGTH
     return sums, counts

@@ -91,6 +91,7 @@ class LoadedModel:
     heads: int
     causal: bool
 
+    @torch.inference_mode()
     def listen(
         self,
         input_ids: torch.Tensor,
