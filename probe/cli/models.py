@@ -8,9 +8,19 @@ def models() -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from probe.models.families import FAMILIES
     from probe.models.loading import known_models
 
     table = Table("name", "what it is", box=None, header_style="bold")
     for name, line in known_models():
         table.add_row(name, line)
-    Console().print(table)
+    families = Table("family", "model_type of its config", "--attention", "read from", box=None, header_style="bold")
+    for family in FAMILIES:
+        read = "queries and keys" if family.interface else "maps, a layer at a time"
+        note = f" ({family.note})" if family.note else ""
+        families.add_row(family.name, ", ".join(family.model_types), ", ".join(family.attentions), read + note)
+    families.add_row("others", "any", "encoder", "whichever they have, or refused with the reason")
+    console = Console()
+    console.print(table)
+    console.print()
+    console.print(families)

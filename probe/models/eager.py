@@ -44,12 +44,11 @@ def hearing_maps(stack: torch.nn.Module, hear: Callable[[Map], None]) -> Iterato
 
     def take_map(module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> Any:
         del args, kwargs
-        if not isinstance(output, tuple) or not output or not isinstance(output[0], torch.Tensor):
-            return output
-        for place, part in enumerate(output[1:], start=1):
-            if isinstance(part, torch.Tensor) and part.dim() == 4 and part.shape[-1] == part.shape[-2]:
-                hear(Map(module, part))
-                return (*output[:place], None, *output[place + 1 :])
+        if isinstance(output, tuple | list):
+            for place, part in enumerate(output[1:], start=1):
+                if isinstance(part, torch.Tensor) and part.dim() == 4 and part.shape[-1] == part.shape[-2]:
+                    hear(Map(module, part))
+                    return type(output)([*output[:place], None, *output[place + 1 :]])
         return output
 
     with ExitStack() as hooks:

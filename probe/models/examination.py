@@ -11,7 +11,7 @@ from probe.errors import ProbeError
 from probe.models.eager import Map
 from probe.models.families import Attention, Family, Weights
 from probe.models.interface import IMPLEMENTATION, Call
-from probe.models.loaded import LoadedModel, Stack, forward, measured_stack
+from probe.models.loaded import LoadedModel, Stack, forward, find_stack
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -22,7 +22,6 @@ _TOLERANCE = {torch.float32: 1e-3, torch.float64: 1e-3}
 _COARSE = 0.1
 
 
-@torch.inference_mode()
 def examined(name: str, weights: Weights, module: nn.Module, family: Family, attention: Attention) -> LoadedModel:
     """Make a model ready, once what is heard of it equals the maps it gives itself.
 
@@ -36,7 +35,23 @@ def examined(name: str, weights: Weights, module: nn.Module, family: Family, att
     Raises:
         ProbeError: the model gives no maps, or what is heard differs from them.
     """
-    stack = measured_stack(module, family, attention)
+    try:
+        return _examined(name, weights, module, family, attention)
+    except (ProbeError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        # An architecture nobody foresaw may fail in any way when it is called like a known one.
+        if family.layers:
+            raise
+        raise ProbeError(
+            f"The architecture of {name}, {family.name}, is not supported: it fails on a short passage "
+            f"({type(error).__name__}: {error})."
+        ) from error
+
+
+@torch.inference_mode()
+def _examined(name: str, weights: Weights, module: nn.Module, family: Family, attention: Attention) -> LoadedModel:
+    stack = find_stack(module, family, attention)
     device = next(module.parameters()).device
     ids = _token_ids(module.config, max(_LENGTHS)).to(device).expand(len(_LENGTHS), -1)
     mask = (torch.arange(max(_LENGTHS), device=device) < torch.tensor(_LENGTHS, device=device)[:, None]).long()

