@@ -24,7 +24,9 @@ from probe.measures.embeddings import (
 from probe.measures.pairs import NEITHER, TopicPairs, pair_states
 from probe.statistics import (
     Estimate,
+    MatchedSums,
     TopicSplit,
+    draw_weights,
     matched_by_topic,
     pack_triangle,
     permutation_null,
@@ -33,12 +35,19 @@ from probe.statistics import (
     resample_documents,
     resample_matched,
     resample_topics,
-    topic_weights,
     triangle_index,
 )
 from probe.topics import Assignment, words_per_topic
 
-Measure = Literal["cosine", "dot", "attention", "cosine_centered", "cosine_pmi_matched", "attention_pmi_matched"]
+Measure = Literal[
+    "cosine",
+    "dot",
+    "attention",
+    "cosine_centered",
+    "cosine_pmi_matched",
+    "attention_pmi_matched",
+    "attention_distance_matched",
+]
 Site = Literal["word", "layer", "attention"]
 FREQUENCY_STRATA = 10
 PMI_STRATA = 10
@@ -127,7 +136,7 @@ def estimate_all(
     for column, assignment in enumerate(pairs.assignments):
         position = pairs.position[column]
         single = assignment.kind == "single"
-        weights = topic_weights(len(assignment.member), resamples, random_state)
+        weights = draw_weights(len(assignment.member), resamples, random_state)
         at_word: dict[Measure, np.ndarray] = {"cosine": word.cosine, "dot": word.dot}
         if single:
             at_word["cosine_centered"] = centered.cosine
@@ -166,6 +175,7 @@ def estimate_all(
                 for quantity in quantities
                 if (quantity.measure, quantity.site) in (("cosine", "word"), ("attention", "attention"))
             ]
+            found.append(_matched_on_distance(sums, assignment, column, resamples, random_state))
     return found
 
 
@@ -276,6 +286,31 @@ def _matched_on_pmi(
     )
     remark = f"pairs matched on PMI; {observed.matched_share[0]:.0%} of same-topic pairs have a match"
     return MeasuredEstimate(assignment, measure, quantity.site, estimate, remark)
+
+
+def _matched_on_distance(
+    sums: AttentionSums, assignment: Assignment, column: int, resamples: int, random_state: int
+) -> MeasuredEstimate:
+    columns = slice(2 * column, 2 * column + 2)
+    attention, pairs = sums.distances[:, :, columns], sums.distance_pairs[:, :, columns]
+
+    def matched(weights: np.ndarray) -> MatchedSums:
+        totals, counts = (np.tensordot(weights, part, 1) for part in (attention, pairs))
+        return MatchedSums(totals[..., 0], counts[..., 0], totals[..., 1], counts[..., 1])
+
+    observed = matched(np.ones((1, len(attention))))
+    draws = matched(draw_weights(len(attention), resamples, random_state)).means()
+    same, different = observed.means()
+    estimate = Estimate(
+        same=float(same[0]),
+        different=float(different[0]),
+        same_pairs=int(pairs[..., 0].sum()),
+        different_pairs=int(pairs[..., 1].sum()),
+        same_draws=draws[0],
+        different_draws=draws[1],
+    )
+    remark = f"pairs matched on distance; {observed.matched_share[0]:.0%} of same-topic pairs have a match"
+    return MeasuredEstimate(assignment, "attention_distance_matched", "attention", estimate, remark)
 
 
 def _mean(total: float, count: int) -> float:

@@ -164,10 +164,10 @@ class TopicSplit:
         )
 
 
-def topic_weights(topics: int, resamples: int, random_state: int) -> np.ndarray:
-    """[resamples, topics] how often each topic is drawn when topics are drawn with replacement."""
+def draw_weights(units: int, resamples: int, random_state: int) -> np.ndarray:
+    """[resamples, units] how often each unit (a topic, a group of documents) is drawn, with replacement."""
     random = np.random.default_rng(random_state)
-    return random.multinomial(topics, np.full(topics, 1 / topics), size=resamples).astype(float)
+    return random.multinomial(units, np.full(units, 1 / units), size=resamples).astype(float)
 
 
 def resample_topics(values: TopicSums, pairs: TopicSums, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -178,7 +178,7 @@ def resample_topics(values: TopicSums, pairs: TopicSums, weights: np.ndarray) ->
     Args:
         values: sums of the quantity.
         pairs: sums of ones.
-        weights: [resamples, topics] from `topic_weights`.
+        weights: [resamples, topics] from `draw_weights`.
 
     Returns:
         [resamples] same-topic means, [resamples] different-topic means.

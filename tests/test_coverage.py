@@ -4,13 +4,13 @@ import numpy as np
 
 from probe.statistics import (
     TopicSplit,
+    draw_weights,
     interval,
     matched_by_topic,
     pack_triangle,
     resample_documents,
     resample_matched,
     resample_topics,
-    topic_weights,
 )
 
 TIMES = 200
@@ -56,7 +56,7 @@ def test_topic_bootstrap_of_embeddings():
         same, different = resample_topics(
             TopicSplit(member, counted).sums(vectors @ vectors.T),
             TopicSplit(member, counted).sums(counted.astype(np.float32)),
-            topic_weights(len(member), DRAWS, 0),
+            draw_weights(len(member), DRAWS, 0),
         )
         low, high = interval(same / different)
         held.append(low <= 1.5 <= high)
@@ -77,7 +77,7 @@ def test_topic_bootstrap_of_matched_pairs():
         values = np.where(same, 1.5 * level[topic][:, None], 1.0) * random.gamma(2, 1 / 2, size=same.shape)
         packed = pack_triangle(values) * (1 + 2 * strata)
         cubes = matched_by_topic(packed, np.ones(len(packed)), strata, topic, topics)
-        means = resample_matched(*cubes, topic_weights(topics, DRAWS, 0)).means()
+        means = resample_matched(*cubes, draw_weights(topics, DRAWS, 0)).means()
         low, high = interval(means[0] / means[1])
         held.append(low <= 1.5 <= high)
     assert 0.90 <= _share_held(held) <= 0.99

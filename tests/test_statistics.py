@@ -9,6 +9,7 @@ from probe.measures.pairs import shared_topics
 from probe.statistics import (
     Estimate,
     TopicSplit,
+    draw_weights,
     interval,
     matched_by_topic,
     p_value,
@@ -19,7 +20,6 @@ from probe.statistics import (
     resample_documents,
     resample_matched,
     resample_topics,
-    topic_weights,
 )
 
 
@@ -76,7 +76,7 @@ def test_bootstrap_over_topics_draws_topics_and_not_pairs():
     same, _ = resample_topics(
         TopicSplit(member, counted).sums(values),
         TopicSplit(member, counted).sums(np.ones_like(values)),
-        topic_weights(10, 2000, 0),
+        draw_weights(10, 2000, 0),
     )
     assert same.std() == pytest.approx(np.arange(10).std() / np.sqrt(10), rel=0.1)
 

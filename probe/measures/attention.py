@@ -28,6 +28,8 @@ from probe.models.interface import Call
 from probe.models.loaded import LoadedModel
 
 NORMAL_LENGTH = 100
+DISTANCE_BINS = 10
+_GROUPS = 512
 
 
 @dataclass
@@ -43,6 +45,9 @@ class AttentionSums:
         table: [W (W - 1) / 2] debiased attention of each unordered pair of words (both directions), averaged over
             heads and layers.
         table_pairs: [W (W - 1) / 2] number of ordered pairs.
+        distances: [groups, bins, 2 C] the same attention by distance in the passage; bin b holds distances from 2 ** b
+            to 2 ** (b + 1) - 1, the last all larger ones. Documents fall into at most 512 groups, in turn.
+        distance_pairs: [groups, bins, 2 C] number of ordered pairs.
         vectors: [W, width] sum of the embedding layer's output over occurrences of each word.
         directions: [W, width] sum of the same outputs, each of unit length.
         occurrences: [W] number of occurrences in the probed passages.
@@ -54,6 +59,8 @@ class AttentionSums:
     document_pairs: np.ndarray
     table: np.ndarray
     table_pairs: np.ndarray
+    distances: np.ndarray
+    distance_pairs: np.ndarray
     vectors: np.ndarray
     directions: np.ndarray
     occurrences: np.ndarray
@@ -117,6 +124,8 @@ class AttentionReader:
                 document_pairs=np.zeros((documents, columns), dtype=np.int64),
                 table=np.zeros(triangle, dtype=np.float32),
                 table_pairs=np.zeros(triangle, dtype=np.int32),
+                distances=np.zeros((min(documents, _GROUPS), DISTANCE_BINS, columns)),
+                distance_pairs=np.zeros((min(documents, _GROUPS), DISTANCE_BINS, columns), dtype=np.int64),
                 vectors=np.zeros((size, 0)),
                 directions=np.zeros((size, 0)),
                 occurrences=np.zeros(size, dtype=np.int64),
@@ -188,6 +197,7 @@ class AttentionReader:
         flat = mean.flatten(1)[:, None].double()
         self._sums["documents"].index_add_(0, batch.documents, torch.bmm(flat, self._weights.double())[:, 0])
         self._sums["document_pairs"].index_add_(0, batch.documents, self._weights.sum(1).long())
+        self._add_by_distance(batch, mean)
         surface = self._surface[batch.words.clamp(min=0)]
         counted = self._pair_known & (surface[:, :, None] != surface[:, None, :])
         query = batch.words[:, :, None].expand_as(mean)[counted]
@@ -196,6 +206,15 @@ class AttentionReader:
         place = high * (high - 1) // 2 + low
         self._sums["table"].index_add_(0, place, mean[counted])
         self._sums["table_pairs"].index_add_(0, place, torch.ones_like(place, dtype=torch.int32))
+
+    def _add_by_distance(self, batch: Batch, mean: torch.Tensor) -> None:
+        apart = (batch.rows[:, :, None] - batch.rows[:, None, :]).abs().clamp(min=1).flatten(1)
+        bins = torch.frexp(apart.float()).exponent.sub(1).clamp(max=DISTANCE_BINS - 1)
+        in_bin = (bins[:, None] == torch.arange(DISTANCE_BINS, device=self._device)[:, None]).float()
+        group = batch.documents % len(self._sums["distances"])
+        attention = torch.bmm(in_bin * mean.flatten(1)[:, None], self._weights)
+        self._sums["distances"].index_add_(0, group, attention.double())
+        self._sums["distance_pairs"].index_add_(0, group, torch.bmm(in_bin, self._weights).long())
 
 
 def measure_attention(

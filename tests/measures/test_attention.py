@@ -306,3 +306,26 @@ def test_padding_side_and_labelled_positions_of_a_batch(data):
         ]
         found = [(r, w) for r, w in zip(batch.rows[row].tolist(), batch.words[row].tolist(), strict=True) if w >= 0]
         assert found == expected
+
+
+@pytest.mark.parametrize("case", ["bert"], indirect=True)
+def test_attention_by_distance_is_the_same_attention(case):
+    found = case.sums([np.arange(len(case.passages))])
+    np.testing.assert_allclose(found.distances.sum(axis=(0, 1)), found.documents.sum(axis=0), rtol=1e-5)
+    np.testing.assert_array_equal(found.distance_pairs.sum(axis=(0, 1)), found.document_pairs.sum(axis=0))
+    expected = np.zeros(found.distance_pairs.shape[1:], dtype=int)
+    place = {word: index for index, word in enumerate(case.pairs.words)}
+    for start, stop in zip(case.passages.start, case.passages.stop, strict=True):
+        here = [
+            (at, place[token])
+            for at, (token, is_word) in enumerate(
+                zip(case.tokens.ids[start:stop], case.tokens.is_word[start:stop], strict=True)
+            )
+            if is_word and token in place
+        ]
+        for i, first in here:
+            for j, second in here:
+                if i != j:
+                    classes = case.pairs.classes[case.pairs.code[first, second]]
+                    expected[min(int(np.log2(abs(i - j))), 9)] += classes
+    np.testing.assert_array_equal(found.distance_pairs.sum(axis=0), expected)
