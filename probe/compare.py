@@ -179,7 +179,9 @@ def comparison_view(runs: Sequence[FinishedRun], number: int, comparison: pd.Dat
     for _, mine in comparison.groupby(keys, sort=False):
         digits = {}
         for measure in measures:
-            intervals = mine[mine["measure"] == measure]
+            # Alike for every theta of a model, so that a column reads as one.
+            alike = comparison[(comparison[keys[:-1]] == mine[keys[:-1]].iloc[0]).all(axis=1)]
+            intervals = alike[alike["measure"] == measure]
             digits[measure] = COOCCURRENCE_DIGITS.get(measure) or digits_of(intervals["low"], intervals["high"])
         rows = []
         for folder, cells in mine.groupby("run", sort=False):

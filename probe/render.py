@@ -87,7 +87,7 @@ class View:
 
 
 def ratio_view(number: int, table: pd.DataFrame, measures: pd.DataFrame) -> View:
-    """Table 1 or 5: ratios with their intervals, and beneath them the printed ones where the paper has them.
+    """Table 1 or 5: ratios with their intervals; beneath them the spread between topic models and the printed ratios.
 
     Args:
         number: 1 or 5.
@@ -96,6 +96,7 @@ def ratio_view(number: int, table: pd.DataFrame, measures: pd.DataFrame) -> View
     """
     groups = []
     withheld: dict[str, list[str]] = {}
+    several = False
     for (model, weights), mine in table.groupby(["model", "weights"], sort=False):
         digits = {
             measure: digits_of(mine[f"{measure}_ratio_low"], mine[f"{measure}_ratio_high"]) for measure in MEASURES
@@ -110,6 +111,11 @@ def ratio_view(number: int, table: pd.DataFrame, measures: pd.DataFrame) -> View
                     reason = why_withheld(measures, number, record, measure)
                     withheld.setdefault(reason, []).append(measure)
             rows.append(Row(tuple(cells)))
+            spread = [record.get(f"{measure}_ratio_seed_sd", math.nan) for measure in MEASURES]
+            if not all(map(math.isnan, spread)):
+                several = True
+                shown = (rounded(value, digits[measure]) for value, measure in zip(spread, MEASURES, strict=True))
+                rows.append(Row(("seed sd", "", *shown), minor=True))
             printed = [record[f"paper_{measure}_ratio"] for measure in MEASURES]
             if not all(map(math.isnan, printed)):
                 # Significant digits as printed: two decimals for trained models, five for the random one.
@@ -122,6 +128,8 @@ def ratio_view(number: int, table: pd.DataFrame, measures: pd.DataFrame) -> View
         f"{WITHHELD} withheld: {reason} ({', '.join(dict.fromkeys(found))}); measures.csv has the means."
         for reason, found in withheld.items()
     ]
+    if several:
+        notes.append("seed sd: standard deviation between topic models; ratios are means over them.")
     return View(
         _RATIO_TITLES[number],
         ("model", "weights", "n", "embeddings"),

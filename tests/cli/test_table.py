@@ -4,6 +4,7 @@ import io
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 import typer
@@ -15,7 +16,7 @@ from probe.cli.show import show_cooccurrence_table, show_ratio_table
 from probe.cli.table import table
 from probe.errors import ProbeError
 from probe.finished import open_run
-from probe.render import cooccurrence_view, digits_of, ratio_view, rounded, text_lines, to_latex, to_markdown
+from probe.render import cooccurrence_view, digits_of, ratio_view, rounded, text_lines, to_latex, to_markdown, to_text
 from tests.finished_runs import REASON, make_tables, save_run
 
 app = typer.Typer()
@@ -85,6 +86,14 @@ def test_no_line_of_numbers_is_longer_than_the_terminal(width):
     show_ratio_table(console, 1, narrow, tables["measures"])
     show_cooccurrence_table(console, tables["table2"])
     assert "1.5000" in shown.getvalue() and "(1.4999, 1.5001)" in shown.getvalue()
+
+
+def test_the_spread_between_topic_models_stands_beneath_the_ratio():
+    tables = make_tables()
+    spread = tables["table1"].assign(cosine_ratio_seed_sd=0.061, dot_ratio_seed_sd=np.nan, attention_ratio_seed_sd=0.2)
+    text = to_text(ratio_view(1, spread, tables["measures"]), 80)
+    assert re.search(r"seed sd +0\.06 +- +0\.20\n", text) and "standard deviation between topic models" in text
+    assert "seed sd" not in to_text(ratio_view(1, tables["table1"], tables["measures"]), 80)
 
 
 def test_decimals_follow_the_intervals():
