@@ -28,6 +28,8 @@ def run(
     *,
     out: str | Path | None = None,
     cache: str | Path | None = None,
+    figures: bool = True,
+    words: Sequence[str] = (),
     progress: Any = None,
     **settings: Any,
 ) -> RunResult:
@@ -38,6 +40,8 @@ def run(
         corpus: a corpus (see `probe corpora`).
         theta: ambiguity threshold or several; the paper's three by default.
         out: a folder for the files; none are written by default.
+        figures: draw the figures, too, where files are written.
+        words: words of the figure of dot products; chosen from the topics where none are named.
         cache: a folder for finished work.
         progress: receives the stages (see `probe.progress.Progress`).
         settings: the other fields of `probe.experiment.RunSettings`.
@@ -54,4 +58,6 @@ def run(
     chosen = experiment.RunSettings(
         model=(model,) if isinstance(model, str) else tuple(model), corpus=corpus, **settings
     )
-    return experiment.run_experiment(chosen, out=out, write=out is not None, cache=cache, progress=progress)
+    return experiment.run_experiment(
+        chosen, out=out, write=out is not None, figures=figures, words=words, cache=cache, progress=progress
+    )

@@ -29,8 +29,16 @@ from probe.bags import Bags, bags_of_words
 from probe.cache import Cache
 from probe.errors import ProbeError
 from probe.lda import LdaSettings, fit_lda
-from probe.models.families import family_of, usable_positions
-from probe.models.loading import ModelSource, Weights, find_model, load_config, load_tokenizer
+from probe.models.families import Attention, family_of, usable_positions
+from probe.models.loading import (
+    ModelSource,
+    Weights,
+    check_attention,
+    expand_models,
+    find_model,
+    load_config,
+    load_tokenizer,
+)
 from probe.passages import cut_passages, pack, padding_share, sample_passages, special_tokens
 from probe.progress import Progress, Silent
 from probe.tokens import Tokens, tokenize
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from corpora import Corpus
+    from probe.figures import WordDots
     from probe.measures.attention import AttentionReader, AttentionSums
     from probe.measures.pairs import TopicPairs
     from probe.tables import ModelResult
@@ -69,8 +78,14 @@ class RunSettings:
         corpus: name or path of a corpus (see `probe corpora`).
         theta: ambiguity thresholds; the paper's three by default.
         documents: read at most so many documents of the corpus; None for all.
+        sample: the "first" documents, or a "random" sample.
+        unit: "document", "passage" or "sentence": what is a text to the topic model; None for the corpus's recipe.
+        text_field, title_field: fields of a corpus with fields.
+        language: of the corpus (ISO 639); None for what the corpus declares.
+        encoding: of text files.
         passages: probe at most so many passages, drawn at random from the corpus.
         max_length: tokens of a passage at most, special tokens included.
+        attention: of an encoder-decoder: "encoder", "decoder" or "cross".
         lda: how the topic model is fitted; its `random_state` is `seed`.
         lda_seeds: topic models fitted, with seeds `seed`, `seed + 1`, ...
         seed: of the topic model, the sample of passages, the random baseline, the bootstrap and the null.
@@ -86,8 +101,15 @@ class RunSettings:
     corpus: str = DEFAULT_CORPUS
     theta: tuple[float, ...] = paper.THETAS
     documents: int | None = None
+    sample: str = "first"
+    unit: str | None = None
+    text_field: str | None = None
+    title_field: str | None = None
+    language: str | None = None
+    encoding: str = "utf-8"
     passages: int = 1000
     max_length: int = 128
+    attention: Attention = "encoder"
     lda: LdaSettings = field(default_factory=LdaSettings)
     lda_seeds: int = 1
     seed: int = 0
@@ -99,6 +121,7 @@ class RunSettings:
     stop_words: str | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "model", tuple(expand_models(self.model)))
         for theta in self.theta:
             words_per_topic(theta, 1)
         if not self.model or not self.theta:
@@ -166,6 +189,7 @@ class _Prepared:
     tokens: Tokens
     bags: Bags
     topic_word: list[np.ndarray]
+    topics: pd.DataFrame
     texts: int
     key: dict[str, Any]
 
@@ -181,6 +205,8 @@ def run_experiment(
     *,
     out: Path | str | None = None,
     write: bool = True,
+    figures: bool = True,
+    words: Sequence[str] = (),
     cache: Path | str | None = None,
     progress: Progress | None = None,
 ) -> RunResult:
@@ -190,6 +216,8 @@ def run_experiment(
         settings: every argument.
         out: folder for the files; `results/MODEL-CORPUS` by default.
         write: write the files.
+        figures: draw the figures, too, where files are written.
+        words: words of the figure of dot products; chosen from the topics where none are named.
         cache: folder of finished work; `probe.cache.default_cache()` by default.
         progress: receives the stages.
 
@@ -203,7 +231,17 @@ def run_experiment(
     context = _Context(settings, Cache(cache), progress or Silent())
     started = time.perf_counter()
     with context.progress.stage(f"Opening corpus {settings.corpus}"):
-        corpus = open_corpus(settings.corpus, documents=settings.documents)
+        corpus = open_corpus(
+            settings.corpus,
+            text_field=settings.text_field,
+            title_field=settings.title_field,
+            language=settings.language,
+            encoding=settings.encoding,
+            documents=settings.documents,
+            sample=settings.sample,
+            seed=settings.seed,
+            unit=settings.unit,
+        )
         stops = stop_words(corpus.language, settings.stop_words)
     with context.progress.stage("Loading libraries"):
         from probe.tables import (
@@ -212,7 +250,6 @@ def run_experiment(
             layers_table,
             measures_table,
             ratio_table,
-            topics_table,
             write_results,
         )
     folder = Path(out) if out is not None else default_folder(settings, corpus.name)
@@ -223,6 +260,7 @@ def run_experiment(
     sources = [_checked_source(name, settings, context) for name in settings.model]
     results: list[ModelResult] = []
     topic_frames = []
+    word_dots: dict[str, WordDots] = {}
     report: dict[str, Any] = {}
     for source in sources:
         prepared, report = _prepare(source, corpus, stops.words, context)
@@ -230,9 +268,9 @@ def run_experiment(
             result, counts = _measure(prepared, weights, device, context)
             results.append(result)
             models.append({"name": source.name, "weights": weights, **counts})
-        topic_frames.append(
-            topics_table(source.name, settings.theta, prepared.topic_word[0], prepared.bags.words, prepared.vocabulary)
-        )
+        topic_frames.append(prepared.topics)
+        if write and figures and (dots := _word_dots(prepared, words)) is not None:
+            word_dots[source.name] = dots
     with context.progress.stage("Making tables"):
         import pandas as pd
 
@@ -267,6 +305,11 @@ def run_experiment(
         }
         if write:
             write_results(folder, tables, info)
+    if write and figures:
+        with context.progress.stage("Drawing figures"):
+            from probe.figures import draw_figures
+
+            draw_figures(folder, tables, word_dots)
     return RunResult(tables, info, folder if write else None)
 
 
@@ -294,7 +337,9 @@ def _checked_source(name: str, settings: RunSettings, context: _Context) -> Mode
     with context.progress.stage(f"Looking up model {name}"), context.timed("models"):
         source = find_model(name)
         config = load_config(source)
-        positions = usable_positions(config, family_of(config))
+        family = family_of(config)
+        check_attention(name, family, settings.attention)
+        positions = usable_positions(config, family)
         if positions is not None and settings.max_length > positions:
             raise ProbeError(
                 f"--max-length {settings.max_length} is beyond the {positions} positions of {name}: "
@@ -357,7 +402,11 @@ def _prepare(
         if found:
             progress.note(f"Topics of {corpus.name} for {source.name} (seed {seed}): found finished.")
         topic_word.append(np.load(folder / "topic_word.npy"))
-    return _Prepared(source, vocabulary, tokens, bags, topic_word, lda_bags.counts.shape[0], key), report
+    from probe.tables import topics_table
+
+    topics = topics_table(source.name, settings.theta, topic_word[0], bags.words, vocabulary)
+    texts = lda_bags.counts.shape[0]
+    return _Prepared(source, vocabulary, tokens, bags, topic_word, topics, texts, key), report
 
 
 def _measure(
@@ -398,7 +447,14 @@ def _measure(
         )
     batches = pack(batch_maker.lengths, settings.batch_tokens)
     with context.progress.stage(f"Loading {source.name} ({weights})"), context.timed("models"):
-        model = load_model(source, weights, device=device, dtype=settings.dtype, random_state=settings.seed)
+        model = load_model(
+            source,
+            weights,
+            attention=settings.attention,
+            device=device,
+            dtype=settings.dtype,
+            random_state=settings.seed,
+        )
     embedded = model.module.get_input_embeddings().weight.shape[0]
     if len(prepared.vocabulary) > embedded and int(prepared.tokens.ids.max()) >= embedded:
         raise ProbeError(
@@ -415,6 +471,7 @@ def _measure(
         "batch_tokens": settings.batch_tokens,
         "model": source.fingerprint,
         "weights": weights,
+        "attention": settings.attention,
         "device": device,
         "dtype": settings.dtype,
         "versions": _versions(_MODEL_PACKAGES),
@@ -453,6 +510,25 @@ def _measure(
         "labelled_occurrences": int(sums.occurrences.sum()),
     }
     return ModelResult(source.name, weights, estimates, sums, pairs, cooccurrence), counts
+
+
+def _word_dots(prepared: _Prepared, words: Sequence[str]) -> WordDots | None:
+    """Dot products of the words of Figure 3, from the pretrained embedding matrix; None where no topic has enough."""
+    from probe.figures import WordDots, choose_words, find_words
+    from probe.lda import npmi
+    from probe.measures.embeddings import word_vectors
+    from probe.models.loading import load_model
+
+    if words:
+        rows = find_words(prepared.topics, words)
+    else:
+        coherence = np.array([npmi(topic[None], prepared.bags.counts) for topic in prepared.topic_word[0]])
+        rows = choose_words(prepared.topics, coherence)
+        if rows.empty:
+            return None
+    token_id = {token: index for index, token in enumerate(prepared.vocabulary.tokens)}
+    vectors = word_vectors(load_model(prepared.source), np.array([token_id[token] for token in rows["token"]]))
+    return WordDots(rows["surface"].tolist(), rows["topic"].tolist(), vectors @ vectors.T)
 
 
 def _attention_sums(

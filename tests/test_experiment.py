@@ -52,7 +52,7 @@ def test_files_have_the_columns_of_the_contract_and_equal_the_frames(finished):
         "layers": LAYER_COLUMNS,
         "topics": TOPIC_COLUMNS,
     }
-    assert {path.name for path in folder.iterdir()} == {f"{name}.csv" for name in columns} | {"run.json"}
+    assert {path.name for path in folder.iterdir()} == {f"{name}.csv" for name in columns} | {"run.json", "figures"}
     for name, expected in columns.items():
         frame = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
         assert list(frame.columns) == expected

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from probe.cli import cache, corpora, models, run
+from probe.cli import cache, compare, corpora, models, run, synthetic, table
 
 app = typer.Typer(
     name="probe",
@@ -18,9 +18,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(run.run)
+app.command("table")(table.table)
+app.command("compare")(compare.compare)
 app.command("models")(models.models)
 app.command("corpora")(corpora.corpora)
 app.command("cache")(cache.cache)
+app.add_typer(synthetic.app, name="synthetic")
 
 _INTERRUPTED = 130
 # Typer's own copy of click does not export the base of its usage errors.

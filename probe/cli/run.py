@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -29,6 +29,26 @@ def run(
         int | None,
         typer.Option(help="Read at most so many documents.", show_default="all", rich_help_panel=_DATA),
     ] = None,
+    sample: Annotated[str, typer.Option(help="With --documents: first or random.", rich_help_panel=_DATA)] = "first",
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="What is a text to the topic model: document, passage or sentence.",
+            show_default="the corpus's recipe",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    text_field: Annotated[
+        str | None, typer.Option(help="Field of the text.", show_default="text", rich_help_panel=_DATA)
+    ] = None,
+    title_field: Annotated[
+        str | None, typer.Option(help="Field of the title.", show_default="title", rich_help_panel=_DATA)
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(help="Language of the corpus (ISO 639).", show_default="as declared", rich_help_panel=_DATA),
+    ] = None,
+    encoding: Annotated[str, typer.Option(help="Encoding of text files.", rich_help_panel=_DATA)] = "utf-8",
     passages: Annotated[
         int, typer.Option(help="Probe so many passages, drawn at random.", rich_help_panel=_DATA)
     ] = 1000,
@@ -52,6 +72,10 @@ def run(
     lda_seeds: Annotated[
         int, typer.Option(help="Fit so many topic models, with different seeds.", rich_help_panel=_LDA)
     ] = 1,
+    attention: Annotated[
+        Literal["encoder", "decoder", "cross"],
+        typer.Option(help="Of an encoder-decoder: encoder, decoder or cross.", rich_help_panel=_MODEL),
+    ] = "encoder",
     device: Annotated[str, typer.Option(help="A torch device.", rich_help_panel=_MODEL)] = "auto",
     dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=_MODEL)] = "float32",
     batch_tokens: Annotated[int, typer.Option(help="Tokens of a padded batch at most.", rich_help_panel=_MODEL)] = 4096,
@@ -74,11 +98,20 @@ def run(
             rich_help_panel=_OUTPUT,
         ),
     ] = None,
+    figures: Annotated[bool, typer.Option(help="Draw figures.", rich_help_panel=_OUTPUT)] = True,
+    words: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A word of the figure of dot products; repeatable.",
+            show_default="chosen from the topics",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but refusals.", rich_help_panel=_OUTPUT)
     ] = False,
 ) -> None:
-    """Probe models for the topics of a corpus: the paper's Tables 1 and 5, with intervals and nulls.
+    """Probe models for the topics of a corpus: the paper's Tables 1, 2 and 5, with intervals and nulls.
 
     Examples:
       probe run
@@ -100,6 +133,12 @@ def run(
         corpus=corpus,
         theta=tuple(theta or RunSettings.theta),
         documents=documents,
+        sample=sample,
+        unit=unit,
+        text_field=text_field,
+        title_field=title_field,
+        language=language,
+        encoding=encoding,
         passages=passages,
         max_length=max_length,
         lda=LdaSettings(
@@ -113,6 +152,7 @@ def run(
         ),
         lda_seeds=lda_seeds,
         seed=seed,
+        attention=attention,
         device=device,
         dtype=dtype,
         batch_tokens=batch_tokens,
@@ -120,7 +160,7 @@ def run(
         baseline=baseline,
         stop_words=str(stop_words) if stop_words else None,
     )
-    result = run_experiment(settings, out=out, cache=cache, progress=progress)
+    result = run_experiment(settings, out=out, figures=figures, words=words or (), cache=cache, progress=progress)
     if not quiet:
         from rich.console import Console
 
@@ -143,10 +183,11 @@ def _tables_console() -> Console:
 
 
 def _show(result: RunResult, console: Console, log: Console) -> None:
-    from probe.cli.show import show_ratio_table
+    from probe.cli.show import show_cooccurrence_table, show_ratio_table
 
-    for number in (1, 5):
-        show_ratio_table(console, number, result.tables[f"table{number}"], result.tables["measures"])
+    show_ratio_table(console, 1, result.tables["table1"], result.tables["measures"])
+    show_cooccurrence_table(console, result.tables["table2"])
+    show_ratio_table(console, 5, result.tables["table5"], result.tables["measures"])
     log.print(f"Files: {result.folder}")
     if result.info["arguments"]["corpus"] == "wikipedia-sample":
         models = " ".join(f"--model {name}" for name in result.info["arguments"]["model"])
