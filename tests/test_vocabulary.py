@@ -18,7 +18,7 @@ def _words(tokenizer, text, stop_words=()):
     return [vocabulary.surfaces[token] for token in ids[found]]
 
 
-@pytest.mark.parametrize("family", ["bert", "albert", "roberta"])
+@pytest.mark.parametrize("family", ["bert", "albert", "roberta", "llama"])
 def test_a_word_is_a_token_that_spells_one_whole_word(tiny_models, family):
     tokenizer = load_tokenizer(find_model(str(tiny_models(family))))
     found = _words(tokenizer, "The state ( state ) , states , state. x 1862 zqxj state", {"the"})
@@ -32,6 +32,22 @@ def test_punctuation_beside_a_sentencepiece_word_does_not_split_it(tiny_models):
     tokens = tokenizer.tokenize("the state.")
     assert tokens[-1] == "." and not tokens[-1].startswith("▁")
     assert "state" in _words(tokenizer, "the state.")
+
+
+def test_a_tokenizer_that_never_splits_its_text_has_words_by_their_marker_and_by_line(tiny_models):
+    """Llama 2's kind: `word_ids()` says that the whole text is one word."""
+    tokenizer = load_tokenizer(find_model(str(tiny_models("llama"))))
+    text = "state war\nstate\n\nwar, state."
+    encoding = tokenizer([text], add_special_tokens=False).encodings[0]
+    assert set(encoding.word_ids) == {0}
+    # The first word of a line has no marker, and in so small a vocabulary takes two tokens.
+    assert _words(tokenizer, text) == ["state", "war", "state"]
+
+
+@pytest.mark.parametrize("family", ["roberta", "llama"])
+def test_a_word_with_a_letter_in_bytes_is_no_word(tiny_models, family):
+    tokenizer = load_tokenizer(find_model(str(tiny_models(family))))
+    assert _words(tokenizer, " war warø war") == ["war", "war"]
 
 
 def test_byte_level_tokens_with_and_without_space_have_one_surface(tiny_models):
@@ -62,7 +78,7 @@ def test_whole_words_equal_the_literal_reference(data):
     flags = st.lists(st.booleans(), min_size=size, max_size=size)
     vocabulary = Vocabulary(
         tokens=[str(i) for i in range(size)],
-        surfaces=[str(i) for i in range(size)],
+        surfaces=[data.draw(st.sampled_from(["", "x"])) for _ in range(size)],
         may_be_word=np.array(data.draw(flags)),
         has_text=np.array(data.draw(flags)),
         starts_word=np.array(data.draw(flags)),

@@ -11,7 +11,7 @@ from probe.errors import ProbeError
 from probe.models.eager import Map
 from probe.models.families import Attention, Family, Weights
 from probe.models.interface import IMPLEMENTATION, Call
-from probe.models.loaded import LoadedModel, Stack, forward, find_stack
+from probe.models.loaded import LoadedModel, Stack, find_stack, forward
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig

