@@ -191,6 +191,9 @@ def train(
     embedding_scale: Annotated[
         float, typer.Option("--embedding-scale", help="Standard deviation of W^E at first.")
     ] = 0.02,
+    value_diagonal: Annotated[
+        float, typer.Option("--value-diagonal", help="Added to the diagonal of W^V at first.")
+    ] = 0.0,
     device: Annotated[str, typer.Option("--device", help="Where it runs, as torch names it.")] = "cpu",
     out: Annotated[Path | None, typer.Option("--out", help="Folder for runs.csv, history.csv and weights.npz.")] = None,
 ) -> None:
@@ -229,7 +232,7 @@ def train(
         static_masks=static_masks,
         patience=patience,
     )
-    initialization = Initialization(init_scale, embedding_scale)
+    initialization = Initialization(init_scale, embedding_scale, value_diagonal)
     if data is not None:
         read = Documents.read(data, model.vocabulary)
     else:
@@ -303,3 +306,23 @@ def _save(result: Result, out: Path) -> None:
         np.savez(temporary, **weights)
     write_csv(out / "runs.csv", runs)
     write_csv(out / "history.csv", history)
+
+
+@app.command()
+def reproduce(
+    target: Annotated[
+        str,
+        typer.Argument(help="figure1, figure2, figure4, figure7 to figure10, table3, table4, phases, stages or all."),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the CSV files and figures.")] = Path(
+        "results/synthetic"
+    ),
+) -> None:
+    """Make a synthetic table or figure of the paper: a CSV with the printed values beside ours, PNG and SVG.
+
+    Example: [bold]probe synthetic reproduce table3 --out DIR[/bold]
+    """
+    from probe.cli.progress import ConsoleProgress
+    from probe.synthetic.reproduce import reproduce as make
+
+    make(target, out, ConsoleProgress())

@@ -22,6 +22,7 @@ from probe.synthetic.transformer import (
 )
 
 Loss = Literal["cross-entropy", "squared"]
+OptimizerName = Literal["adam", "sgd"]
 Schedule = Literal["joint", "two-stage", "alternating"]
 NORMS = ("key", "query", "value", "embedding")
 
@@ -54,7 +55,7 @@ class Training:
     """
 
     loss: Loss = "cross-entropy"
-    optimizer: Literal["adam", "sgd"] = "adam"
+    optimizer: OptimizerName = "adam"
     learning_rates: tuple[float, ...] = (0.01,)
     seeds: tuple[int, ...] = (0,)
     l2: float = 0.0

@@ -79,6 +79,7 @@ class Initialization:
         scale: None is the default of `torch.nn.Linear` for W^K, W^Q, W^V and their biases, uniform in ±1/√d;
             a number draws the weights uniformly in ±scale and starts the biases at zero.
         embedding_scale: Standard deviation of a trained W^E and W^pred.
+        value_diagonal: Added to the diagonal of a trained W^V; it decides between blocks and a diagonal.
 
     Raises:
         ProbeError: A negative scale.
@@ -86,10 +87,13 @@ class Initialization:
 
     scale: float | None = None
     embedding_scale: float = 0.02
+    value_diagonal: float = 0.0
 
     def __post_init__(self) -> None:
         if (self.scale is not None and not 0 <= self.scale < 100) or not 0 <= self.embedding_scale < 100:
             raise ProbeError("A negative or huge initialization scale cannot be used: give one of 0 to 100.")
+        if not 0 <= self.value_diagonal < 100:
+            raise ProbeError(f"A diagonal of {self.value_diagonal} cannot start W^V: give one of 0 to 100.")
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,8 @@ def initial_parameters(
                     weight, bias = _frozen_value(architecture.value, model, masking, width), bias * 0
                 elif name != "value" and architecture.attention == "uniform":
                     continue
+                elif name == "value":
+                    weight = weight + initialization.value_diagonal * np.eye(width)
                 run[f"{name}.{layer}"] = weight
                 if architecture.biases:
                     run[f"{name}_bias.{layer}"] = bias

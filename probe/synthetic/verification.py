@@ -267,6 +267,6 @@ def best_attention(
     )
     alpha, beta = (float(abs(x)) * scale for x in found.x)
     edge = loss(0.0, beta)
-    if edge <= found.fun:
+    if edge <= found.fun + 1e-14:
         alpha = 0.0
     return AttentionOptimum(alpha, beta, (v - 1) / v * alpha + beta / v, min(edge, float(found.fun)))
