@@ -14,7 +14,7 @@ WORDS = WordDots(["music", "opera", "law", "court"], [4, 4, 9, 9], np.arange(16.
 
 
 def test_files_repeat_byte_for_byte_whatever_the_users_style(tmp_path):
-    tables = make_tables(["a/b", "plain"])
+    tables = make_tables(["a/b"], thetas=[0.001])
     first = draw_figures(tmp_path / "first", tables, {"a/b": WORDS})
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red", "svg.hashsalt": None, "savefig.dpi": 50}):
         again = draw_figures(tmp_path / "again", tables, {"a/b": WORDS})
@@ -56,19 +56,19 @@ def test_intervals_and_printed_values_are_drawn_where_the_table_has_them():
 def test_nothing_is_left_when_one_figure_fails(tmp_path):
     broken = WordDots(["music", "opera"], [0, 1], np.zeros((3, 3)))
     with pytest.raises(ValueError, match="shape"):
-        draw_figures(tmp_path / "run", make_tables(), {"model": broken})
+        draw_figures(tmp_path / "run", make_tables(thetas=[0.001]), {"model": broken})
     assert not (tmp_path / "run").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "run").write_text("a file")
     with pytest.raises(ProbeError, match="--no-figures"):
-        draw_figures(tmp_path / "run", make_tables(), {})
+        figures._write(tmp_path / "run", {"heads.png": b""})
 
 
 def test_letters_without_a_font_are_said_once_and_do_not_fail(tmp_path, caplog):
     words = WordDots(["𒀀", "opera"], [0, 1], np.eye(2))
-    draw_figures(tmp_path, make_tables(), {"model": words})
+    draw_figures(tmp_path, make_tables(thetas=[0.001]), {"model": words})
     assert [record.message for record in caplog.records if "boxes" in record.message] != []
 
 
