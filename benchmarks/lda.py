@@ -65,6 +65,8 @@ def grid() -> dict[str, Fit]:
         {"iterations": 30},
         {"iterations": 100},
         {"passes": 1, "iterations": 100},
+        {"passes": 1, "iterations": 100, "alpha": 0.1},
+        {"passes": 1, "iterations": 100, "alpha": 0.1, "eta": 0.03},
         {"passes": 3},
         {"chunksize": 64, "passes": 1},
         {"chunksize": 256},

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ALPHA_NAMES = ("symmetric", "asymmetric", "auto")
 ETA_NAMES = ("symmetric", "auto")
-DEFAULT_ITERATIONS = {"gensim": 30, "tomotopy": 200}
+DEFAULT_ITERATIONS = {"gensim": 100, "tomotopy": 200}
 ENGINES = tuple(DEFAULT_ITERATIONS)
 
 Progress = Callable[[float], None]
@@ -47,9 +47,9 @@ class LdaSettings:
 
     engine: str = "gensim"
     topics: int = 100
-    passes: int = 2
+    passes: int = 1
     chunksize: int = 128
-    alpha: float | str = 0.05
+    alpha: float | str = 0.1
     eta: float | str = 0.01
     iterations: int | None = None
     random_state: int = 0
