@@ -8,6 +8,7 @@ from corpora.document import PART, Document
 from corpora.errors import CorpusError
 from corpora.report import ReadingReport
 from corpora.sampling import at_positions, reservoir, text_key
+from corpora.seen import Seen
 from corpora.sentences import SentenceSplitter
 from corpora.source import READER_VERSION, Source
 from corpora.text import LONGEST_DOCUMENT, clean, parts
@@ -97,7 +98,7 @@ class Corpus:
         self._report = report
 
     def _distinct(self, report: ReadingReport) -> Iterator[Document]:
-        seen: set[int] = set()
+        seen = Seen()
         for raw in self._reader.documents(report):
             text, replaced = clean(raw.text)
             title = clean(raw.title)[0].replace("\n", " ")
@@ -105,11 +106,9 @@ class Corpus:
             if not text:
                 report.skipped["empty"] += 1
                 continue
-            key = text_key(text)
-            if key in seen:
+            if not seen.add(text_key(text)):
                 report.skipped["duplicate"] += 1
                 continue
-            seen.add(key)
             yield Document(raw.id, title, text)
 
     def _selected(self, documents: Iterable[Document]) -> Iterator[Document]:

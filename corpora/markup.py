@@ -40,7 +40,7 @@ _INLINE = _names(
 _TOKEN = re.compile(
     r"""<!--
     | <(?P<end>/?)(?P<tag>[A-Za-z][A-Za-z0-9]*+)(?P<attributes>(?:\s[^<>]*|/)?)>
-    | \{\{+ | \}\}+ | \[\[ | \]\]
+    | \{\{+ | \}\}+ | \[\[ | \]\]+
     | ^[ \t:*\#;]*+\{\|
     | ^[ \t]*+\|\}
     | \n[ \t]*+\n
@@ -50,6 +50,9 @@ _TOKEN = re.compile(
 # Possessive quantifiers (*+) keep every pattern linear in the length, whatever the input.
 _EXTERNAL = re.compile(r"\[(?:(?:(?:https?|ftps?|news|irc|git):)?//|mailto:)[^\s\[\]]*+([^\[\]\n]*+)\]", re.IGNORECASE)
 _URL = re.compile(r"\b(?:https?|ftp)://[^\s|\[\]<>\"\x00]+(?<![.,;:!?)])", re.IGNORECASE)
+# Languages written in two ways: -{zh-hans:计算机; zh-hant:電腦}-
+_VARIANTS = re.compile(r"-\{([^{}]*+)\}-")
+_VARIANT = re.compile(r"\s*[a-z]{2,3}(?:-[a-z]+)*\s*:([^;]*)")
 _QUOTES = re.compile(r"''+")
 _SWITCH = re.compile(r"__[^\W\d_a-z]{3,40}__")
 _LANGUAGE = re.compile(r"(?:[a-z]{2,3}(?:-[a-z]+)*|simple):\S")
@@ -86,6 +89,7 @@ def plain_text(markup: str, namespaces: Iterable[str] = ()) -> str:
     text = _unnest(markup.replace(_GAP, " "), hidden)
     text = _EXTERNAL.sub(lambda found: found[1].strip() or _GAP, text)
     text = _URL.sub(_GAP, text)
+    text = _VARIANTS.sub(_first_variant, text)
     text = _QUOTES.sub(_apostrophes, text)
     text = _SWITCH.sub(_GAP, text)
     text = html.unescape(text)
@@ -175,9 +179,12 @@ def _unnest(markup: str, hidden: frozenset[str]) -> str:
             position = _tag(match, markup, stack, never_closed)
         elif token == "[[":
             stack.push("link")
-        elif token == "]]":
-            if stack.top_is("link"):
-                stack.add(_label(stack.close("link") or "", hidden))
+        elif token.startswith("]]"):
+            if len(token) % 2:  # "]]]": an address ends inside the link
+                stack.add("]")
+            for _ in range(len(token) // 2):
+                if stack.top_is("link"):
+                    stack.add(_label(stack.close("link") or "", hidden))
         elif token.startswith("{{"):
             for _ in range(len(token) // 2):
                 stack.push("template")
@@ -256,6 +263,14 @@ def _label(content: str, hidden: frozenset[str]) -> str:
     if target.startswith(":"):  # [[:Category:Metals]] links to it instead of belonging to it
         return target.rpartition(":")[2]
     return _GAP if _LANGUAGE.match(target) else target
+
+
+def _first_variant(match: re.Match[str]) -> str:
+    flags, _, rules = match[1].rpartition("|")
+    if flags.strip() in ("H", "T", "-"):  # rules for the page or its title, shown nowhere
+        return _GAP
+    variant = _VARIANT.match(rules)
+    return variant[1] if variant else rules
 
 
 def _apostrophes(match: re.Match[str]) -> str:

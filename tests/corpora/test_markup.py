@@ -47,6 +47,8 @@ from corpora.markup import is_redirect, plain_text
         ),
         ("[[left open {{and this {| and that", "left open and this and that"),
         ("closed twice }} ]] |} </ref> ok", "closed twice ok"),
+        ("[[File:A.jpg|thumb|see [http://x.org here]]]It, [[a|[http://x.org b]]] [[[c]]]", "It, b [c]"),
+        ("电-{zh-hans:脑; zh-hant:腦}-是-{A|zh:物}--{H|zh:x}-，-{原文}-", "电脑是物，原文"),
         ("[[a|b\n\nc]] d", "a|b\n\nc d"),
         ("{{open [[x]] }} {{{1|}}} {{{{{a}}}}} end", "end"),
     ],

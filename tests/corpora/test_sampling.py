@@ -2,8 +2,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from corpora import Corpus, Document, open_corpus
+from corpora.seen import Seen
 
 from .conftest import write_jsonl
 
@@ -55,6 +58,17 @@ def test_the_first_documents_are_read_and_no_more(tmp_path: Path) -> None:
     assert list(open_corpus(str(path), documents=3)) == [
         Document(str(number + 1), title, text) for number, (title, text) in enumerate(ARTICLES[:3])
     ]
+
+
+@given(st.lists(st.integers(0, 30) | st.integers(2**64 - 20, 2**64 - 1), max_size=80), st.integers(1, 9))
+def test_seen_is_a_set(keys: list[int], recent: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("corpora.seen.RECENT", recent)
+        seen = Seen()
+        reference: set[int] = set()
+        for key in keys:
+            assert seen.add(key) == (key not in reference)
+            reference.add(key)
 
 
 def test_a_sample_larger_than_the_corpus_is_the_corpus(tmp_path: Path) -> None:
