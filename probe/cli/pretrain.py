@@ -1,0 +1,68 @@
+"""`probe pretrain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def pretrain(
+    family: Annotated[str, typer.Option("--family", "-f", help="bert, albert, bart, electra or roberta.")],
+    out: Annotated[Path, typer.Option(help="Folder for the model and its checkpoints.")],
+    corpus: Annotated[str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")] = "wikipedia-sample",
+    size: Annotated[str, typer.Option(help="tiny, small (about 1.5 M parameters) or base.")] = "small",
+    steps: Annotated[int, typer.Option(help="Optimizer steps.")] = 1000,
+    batch_tokens: Annotated[int, typer.Option(help="Tokens of a batch at most, padding included.")] = 8192,
+    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-3,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    documents: Annotated[int | None, typer.Option(help="Read at most so many documents.", show_default="all")] = None,
+    checkpoint_every: Annotated[
+        int | None, typer.Option(help="Steps between two checkpoints.", show_default="a tenth of the steps")
+    ] = None,
+    device: Annotated[str, typer.Option(help="A torch device.")] = "auto",
+    dtype: Annotated[str, typer.Option(help="Of the saved weights: float32, float16 or bfloat16.")] = "float32",
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="Folder of finished work.", show_default="$PROBE_CACHE or ~/.cache/topic-probe"),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but refusals.")] = False,
+) -> None:
+    """Train a tokenizer and a small model of one family from nothing; a stopped training goes on where it was.
+
+    Examples:
+      probe pretrain --family albert --steps 200 --out my-albert
+
+      probe pretrain --family bert --corpus articles.jsonl.xz --steps 600 --out my-bert
+
+      probe run --model my-bert
+    """
+    from probe.cli.progress import ConsoleProgress
+    from probe.progress import Silent
+
+    progress = Silent() if quiet else ConsoleProgress()
+    with progress.stage("Starting"):
+        from probe.pretraining.training import PretrainSettings
+        from probe.pretraining.training import pretrain as train
+
+    settings = PretrainSettings(
+        family=family,
+        corpus=corpus,
+        size=size,
+        steps=steps,
+        batch_tokens=batch_tokens,
+        learning_rate=learning_rate,
+        seed=seed,
+        documents=documents,
+        checkpoint_every=checkpoint_every,
+        device=device,
+        dtype=dtype,
+    )
+    info = train(settings, out, cache=cache, progress=progress)
+    if not quiet:
+        progress.note(
+            f"{info['parameters'] / 1e6:.1f} M parameters, {info['tokens']:,} tokens, {info['seconds'] / 60:.1f} minutes: "
+            f"held-out loss {info['held_out_loss']:.3f}"
+        )
+        progress.note(f"Probe it: probe run --model {out}")

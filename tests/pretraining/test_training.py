@@ -1,0 +1,156 @@
+import json
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+from probe.errors import ProbeError
+from probe.passages import SpecialTokens
+from probe.pretraining.architectures import FAMILIES
+from probe.pretraining.passages import split_passages
+from probe.pretraining.training import PretrainSettings, pretrain
+from probe.tokens import Tokens
+
+CLASSES = {
+    "bert": "BertModel",
+    "albert": "AlbertModel",
+    "bart": "BartModel",
+    "electra": "ElectraModel",
+    "roberta": "RobertaModel",
+}
+
+
+class Killed(Exception):
+    pass
+
+
+class KilledAt:
+    """Progress that ends the training after a step, as a signal would."""
+
+    def __init__(self, step):
+        self._step = step
+
+    @contextmanager
+    def stage(self, description, total=None):
+        yield self
+
+    def at(self, done, total=None):
+        if done == self._step and total is None:
+            raise Killed
+
+    def note(self, message):
+        pass
+
+
+@pytest.fixture
+def settings(small_corpus):
+    return PretrainSettings(
+        "electra",
+        corpus=str(small_corpus),
+        size="tiny",
+        steps=5,
+        batch_tokens=512,
+        checkpoint_every=2,
+        device="cpu",
+    )
+
+
+@pytest.mark.parametrize("family", ["electra", "bart"])
+def test_a_killed_training_ends_with_the_same_bytes(settings, tmp_path, family):
+    settings = replace(settings, family=family)
+    pretrain(settings, tmp_path / "whole")
+    with pytest.raises(Killed):
+        pretrain(settings, tmp_path / "killed", progress=KilledAt(3))
+    pretrain(settings, tmp_path / "killed")
+    for name in ("model.safetensors", "tokenizer.json", "training.csv", "held_out.csv", "norms.csv"):
+        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+    assert not list(tmp_path.glob("*/training.pt")) and not list(tmp_path.glob("*/.*"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_model_loads_whole_without_a_warning(trained, family, recwarn, caplog):
+    import logging
+
+    logging.getLogger("transformers").addHandler(caplog.handler)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model, info = AutoModel.from_pretrained(trained(family), output_loading_info=True)
+        tokenizer = AutoTokenizer.from_pretrained(trained(family))
+    logging.getLogger("transformers").removeHandler(caplog.handler)
+    assert not any(info.values()) and not caplog.records
+    assert type(model).__name__ == CLASSES[family]
+    # Half precision is for the disk alone.
+    assert model.dtype == torch.float32 and AutoConfig.from_pretrained(trained(family)).dtype == torch.float32
+    assert tokenizer.is_fast and len(tokenizer) == model.config.vocab_size
+    assert tokenizer.model_max_length == 128
+    with torch.inference_mode():
+        output = model(**tokenizer("a text " * 200, truncation=True, return_tensors="pt"))
+    assert output.last_hidden_state.shape[1] == 128 and torch.isfinite(output.last_hidden_state).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_loss_falls(trained, family):
+    record = json.loads((trained(family) / "pretrain.json").read_text())
+    rows = (trained(family) / "held_out.csv").read_text().splitlines()
+    first, last = (float(row.split(",")[1]) for row in (rows[1], rows[-1]))
+    assert record["held_out_loss"] == last < first
+
+
+def test_a_finished_training_is_found_and_another_one_refused(settings, tmp_path):
+    info = pretrain(settings, tmp_path)
+    before = (tmp_path / "model.safetensors").stat().st_mtime_ns
+    assert pretrain(settings, tmp_path) == info
+    assert (tmp_path / "model.safetensors").stat().st_mtime_ns == before
+    with pytest.raises(ProbeError, match="--steps 5, not 6"):
+        pretrain(replace(settings, steps=6), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"family": "gpt"}, "--family gpt: use one of bert"),
+        ({"size": "huge"}, "--size huge: use one of tiny"),
+        ({"steps": 0}, "--steps 0 is too small"),
+        ({"batch_tokens": 64}, "--batch-tokens 64 is too small"),
+        ({"learning_rate": 0.0}, "--learning-rate 0"),
+        ({"dtype": "int8"}, "--dtype int8"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_refused(settings, change, message):
+    with pytest.raises(ProbeError, match=message):
+        replace(settings, **change)
+
+
+def test_a_loss_that_is_no_number_ends_the_training(settings, tmp_path, monkeypatch):
+    from probe.pretraining.objectives import ReplacedTokenDetection
+
+    losses = ReplacedTokenDetection.losses
+
+    def overflow(self, ids, mask):
+        return {name: value * float("nan") for name, value in losses(self, ids, mask).items()}
+
+    monkeypatch.setattr(ReplacedTokenDetection, "losses", overflow)
+    with pytest.raises(ProbeError, match=r"not a number after step 0.*--learning-rate"):
+        pretrain(settings, tmp_path)
+
+
+def test_an_epoch_reads_every_passage_once_and_none_that_is_held_out():
+    tokens = Tokens(
+        ids=np.arange(10, 1010, dtype=np.int32),
+        is_word=np.ones(1000, dtype=bool),
+        offsets=np.arange(0, 1001, 10),
+        whole=np.arange(100),
+    )
+    train, held_out = split_passages(tokens, SpecialTokens((1,), (2,), 0), 7, seed=0)
+    assert len(held_out.passages) == 4 and len(train.passages) == 196
+    read = [tuple(row[row > 2].tolist()) for step in range(28) for row in train.batch(step, 7)[0]]
+    assert len(set(read)) == 196
+    assert not {token for row in read for token in row} & set(held_out.read(np.arange(4))[0].flatten().tolist())
+    again = [tuple(row[row > 2].tolist()) for row in train.batch(28, 7)[0]]
+    assert set(again) <= set(read) and again != read[:7]
+    ids, mask = train.batch(3, 7)
+    assert ids.shape == mask.shape and ((ids == 0) == (mask == 0)).all()
