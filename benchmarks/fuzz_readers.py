@@ -5,7 +5,7 @@
 First the tests of tests/corpora/test_fuzz.py run with so many examples each (hypothesis: whole files damaged,
 and files made up of pieces that mean something to a reader). Then, where atheris is installed (pip install
 atheris), every reader gets so many inputs that it steers by the lines they reach, starting from a whole file.
-A traceback, a document that is not valid, or an input that takes longer than 5 seconds (atheris: 10) fails.
+A traceback, a document that is not valid, or an input that takes longer than 20 seconds (atheris: 10) fails.
 """
 
 from __future__ import annotations

@@ -62,7 +62,10 @@ class Entry:
         if self.package is None:
             return (self.source or "").replace("{language}", language or self.language)
         # find_spec of a top-level package finds its folder without running any of its code
-        spec = find_spec(self.package)
+        try:
+            spec = find_spec(self.package)
+        except (ImportError, ValueError):
+            spec = None
         for folder in (spec and spec.submodule_search_locations) or ():
             path = Path(folder) / (self.file or "")
             if path.is_file():

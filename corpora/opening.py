@@ -75,8 +75,15 @@ def open_corpus(
         license=recipe.license,
         lda_unit=unit if unit in ("document", "passage") else "document" if unit else recipe.lda_unit,
         unit="sentence" if unit == "sentence" else "document",
-        selection=Selection(documents, sample, seed),
+        selection=_selection(documents, sample, seed),
     )
+
+
+def _selection(documents: int | None, sample: str, seed: int) -> Selection:
+    """Without what makes no difference, so that it makes none to the fingerprint."""
+    if documents is None:
+        return Selection()
+    return Selection(documents, sample, seed) if sample == "random" else Selection(documents)
 
 
 def _open(where: str, options: Options, field_given: bool) -> tuple[Source, str, str, str | None]:

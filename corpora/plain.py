@@ -15,7 +15,6 @@ from corpora.wikitext import articles, starts_wikitext
 LONGEST_LINE = 1 << 28
 """Characters after which a line is taken for garbage instead of being read into memory."""
 
-
 LOOKED_AT = 10_000_000
 """Characters at the start of a text file that tell whether blank lines part its documents."""
 

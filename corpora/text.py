@@ -26,7 +26,6 @@ _LONG_RUN = re.compile(r"\S{1000,}")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _BREAKS = (re.compile(r"\n\n"), re.compile(r"\n"), re.compile(r"\s"), re.compile("[。．！？｡।॥။፡።、，]"))
 
-
 MOST_MARKS = 30
 """Combining characters kept on one letter: Unicode's stream-safe limit (UAX #15). Composing takes time that
 grows with the square of their number."""

@@ -35,7 +35,7 @@ def articles(lines: Iterable[str]) -> Iterator[tuple[int, str, str]]:
         if waiting and blank:
             if any(body):
                 yield started, title, "\n".join(body)
-            started, title, body = number - 1, _plain(waiting).strip("= "), []
+            started, title, body = number - 1, _title(waiting), []
         elif waiting:
             body.append(_plain(waiting))
         waiting = ""
@@ -65,7 +65,16 @@ def from_rows(rows: Iterable[Document]) -> Iterator[Document]:
         yield Document(f"{name}:{number}" if name else str(number), title, text)
 
 
+def _title(line: str) -> str:
+    found = _TITLE.fullmatch(line)
+    return _undone(found[1]) if found else ""
+
+
+def _undone(line: str) -> str:
+    return _UNKNOWN.sub("", _JOINED.sub(r"\1", line.strip()))
+
+
 def _plain(line: str) -> str:
-    line = _UNKNOWN.sub("", _JOINED.sub(r"\1", line.strip()))
+    line = _undone(line)
     heading = _HEADING.fullmatch(line)
     return heading[2] if heading else line

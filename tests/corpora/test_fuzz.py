@@ -27,7 +27,7 @@ from .test_formats import WRITERS
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "25"))
 fuzzed = settings(
     max_examples=EXAMPLES,
-    deadline=5_000,
+    deadline=20_000,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

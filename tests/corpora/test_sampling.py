@@ -2,7 +2,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora import Corpus, Document, open_corpus
@@ -60,6 +60,7 @@ def test_the_first_documents_are_read_and_no_more(tmp_path: Path) -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 30) | st.integers(2**64 - 20, 2**64 - 1), max_size=80), st.integers(1, 9))
 def test_seen_is_a_set(keys: list[int], recent: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -75,3 +76,12 @@ def test_a_sample_larger_than_the_corpus_is_the_corpus(tmp_path: Path) -> None:
     path = str(write_jsonl(tmp_path / "a.jsonl", ARTICLES))
     for sample in ("first", "random"):
         assert len(texts(open_corpus(path, documents=1000, sample=sample))) == 60
+
+
+def test_a_seed_that_makes_no_difference_makes_none_to_the_fingerprint(tmp_path: Path) -> None:
+    path = str(write_jsonl(tmp_path / "a.jsonl", ARTICLES))
+    for documents in (None, 5):
+        assert (
+            open_corpus(path, documents=documents, seed=1).fingerprint()
+            == open_corpus(path, documents=documents).fingerprint()
+        )

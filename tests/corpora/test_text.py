@@ -3,7 +3,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpora import open_corpus
@@ -27,6 +27,7 @@ def test_clean(raw: str, text: str) -> None:
     assert clean(raw) == (text, raw.count("\x00"))
 
 
+@settings(deadline=None)
 @given(st.text(st.characters() | st.sampled_from("\r\n\t \x00\u0301\ufeff\udc80"), max_size=200))
 def test_clean_text_is_valid_composed_and_stays_as_it_is(raw: str) -> None:
     text, _ = clean(raw)
@@ -68,6 +69,7 @@ def test_thousands_of_combining_marks_take_no_time() -> None:
     assert text.endswith(" b")
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("ab\u0301", min_size=1, max_size=12), max_size=60), st.sampled_from([" ", "\n", "\n\n"]))
 def test_parts_cut_no_word(words: list[str], separator: str) -> None:
     text = separator.join(words)
