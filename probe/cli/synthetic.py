@@ -240,6 +240,7 @@ def train(
         if save_data is not None:
             read.write(save_data)
     development = model.sample(500, data_seed + 1)
+    _use_one_thread()
     progress = ConsoleProgress()
     with progress.stage(f"Training {len(training.runs)} runs", training.steps) as stage:
         result = train_runs(model, masking, architecture, training, read, development, initialization, device, stage.at)
@@ -325,4 +326,12 @@ def reproduce(
     from probe.cli.progress import ConsoleProgress
     from probe.synthetic.reproduce import reproduce as make
 
+    _use_one_thread()
     make(target, out, ConsoleProgress())
+
+
+def _use_one_thread() -> None:
+    """Products this small lose more to threads than they gain, and one thread always adds in the same order."""
+    import torch
+
+    torch.set_num_threads(1)

@@ -38,6 +38,8 @@ FAILED = 0.5
 NEAR_ZERO = Initialization(scale=0.001)
 ONE_HOT = Architecture()
 UNIFORM = Architecture(attention="uniform", biases=False)
+ATTENTION_WITHOUT_BIASES = Architecture(biases=False)
+SMALL = TopicModel(topics=4, words_per_topic=4)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Setting:
     Attributes:
         out: Folder of the files.
         progress: Is told what is under way.
-        share: Share of each target's steps that is taken; 1 is what the documents report.
+        share: Share of each target's steps and documents that is taken; 1 is what is reported.
     """
 
     out: Path
@@ -57,15 +59,13 @@ class Setting:
     model = TopicModel()
     masking = Masking()
 
-    @cached_property
-    def documents(self) -> Documents:
+    def documents(self, model: TopicModel) -> Documents:
         """Training documents."""
-        return self.model.sample(10_000, random_state=0)
+        return model.sample(max(100, round(10_000 * self.share)), random_state=0)
 
-    @cached_property
-    def development(self) -> Documents:
+    def development(self, model: TopicModel) -> Documents:
         """Documents of the development loss."""
-        return self.model.sample(400, random_state=1)
+        return model.sample(400, random_state=1)
 
     @cached_property
     def read(self) -> MaskedDocuments:
@@ -73,19 +73,25 @@ class Setting:
         return mask_documents(self.model.sample(1000, random_state=2), self.masking, 2)
 
     def train(
-        self, name: str, architecture: Architecture, training: Training, start: Initialization | None = None
+        self,
+        name: str,
+        architecture: Architecture,
+        training: Training,
+        start: Initialization,
+        model: TopicModel | None = None,
     ) -> Result:
         """Train runs under a line of progress."""
         steps = max(2, round(training.steps * self.share))
         training = replace(training, steps=steps, evaluate_every=max(1, steps // 5), stage_steps=max(1, steps // 2))
         with self.progress.stage(f"{name}: {len(training.runs)} runs", steps) as stage:
+            model = model or self.model
             return train(
-                self.model,
+                model,
                 self.masking,
                 architecture,
                 training,
-                self.documents,
-                self.development,
+                self.documents(model),
+                self.development(model),
                 start,
                 progress=stage.at,
             )
@@ -249,7 +255,7 @@ def two_stage_score(steps: Numbers, value: Numbers, key: Numbers, query: Numbers
     return Stages(settled, int(steps[moved[0]]), float(np.clip(done[moved[0]], 0, 1)))
 
 
-def _stage_rows(result: Result, optimizer: str, scale: float | None, loss: str) -> list[Cells]:
+def _stage_rows(result: Result, optimizer: str, scale: float | None) -> list[Cells]:
     rows: list[Cells] = []
     history = result.history
     for run, (seed, rate) in enumerate(result.runs):
@@ -257,7 +263,6 @@ def _stage_rows(result: Result, optimizer: str, scale: float | None, loss: str) 
         stages = two_stage_score(history["step"], *norms)
         rows.append(
             {
-                "loss": loss,
                 "optimizer": optimizer,
                 "learning_rate": rate,
                 "init_scale": scale,
@@ -273,17 +278,25 @@ def _stage_rows(result: Result, optimizer: str, scale: float | None, loss: str) 
 
 
 def figure4(setting: Setting) -> None:
-    """Norms of W^K, W^Q and W^V over training: two stages under SGD from near zero, none from the default."""
-    architecture = Architecture(biases=False)
+    """Norms of W^K, W^Q and W^V over training by SGD on the squared loss.
+
+    T = v = 4 from ±0.01 shows both stages; T = v = 10 shows the first and ends before the second, which is slower
+    there; torch's default initialization shows none.
+    """
+    cases = (
+        ("T = v = 4, from ±0.01", SMALL, Initialization(scale=0.01)),
+        ("T = v = 10, from ±0.01", setting.model, Initialization(scale=0.01)),
+        ("T = v = 4, torch's default", SMALL, Initialization()),
+    )
     training = Training(
-        loss="squared", optimizer="sgd", learning_rates=(10.0,), seeds=(0, 1, 2), steps=3000, log_every=20
+        loss="squared", optimizer="sgd", learning_rates=(10.0,), seeds=(0, 1, 2), steps=2500, log_every=25
     )
     rows, panels = [], []
-    for title, start in (("near zero (±0.001)", NEAR_ZERO), ("torch's default", Initialization())):
-        result = setting.train(f"Figure 4, {title}", architecture, training, start)
-        rows += _stage_rows(result, "sgd", start.scale, "squared")
+    for title, model, start in cases:
+        result = setting.train(f"Figure 4, {title}", ATTENTION_WITHOUT_BIASES, training, start, model)
+        rows += [{"case": title} | row for row in _stage_rows(result, "sgd", start.scale)]
         lines = {label: result.history[f"norm_{name}"] for label, name in _NORMS}
-        panels.append((f"W^K, W^Q, W^V from {title}", result.history["step"], lines))
+        panels.append((title, result.history["step"], lines))
     write_csv(setting.out / "figure4.csv", rows)
     figures.norms(setting.out / "figure4", panels)
 
@@ -510,19 +523,18 @@ def phases(setting: Setting) -> None:
 
 
 def stages(setting: Setting) -> None:
-    """When two stages are visible: optimizer, initialization scale and learning rate, squared loss."""
-    scales = (0.0001, 0.001, 0.01, 0.1)
-    sweeps: dict[OptimizerName, tuple[float, ...]] = {"sgd": (3.0, 10.0, 20.0), "adam": (0.0003, 0.003, 0.03)}
+    """When two stages are visible: optimizer, initialization scale and learning rate; T = v = 4, squared loss."""
+    scales = (0.001, 0.01, 0.1, 0.5)
+    sweeps: dict[OptimizerName, tuple[float, ...]] = {"sgd": (1.0, 3.0, 10.0), "adam": (0.0003, 0.003, 0.03)}
     rows: list[Cells] = []
     panels = []
     for optimizer, rates in sweeps.items():
         cells = np.zeros((len(scales), len(rates)))
         for row, scale in enumerate(scales):
-            training = Training(loss="squared", optimizer=optimizer, learning_rates=rates, steps=1500, log_every=20)
-            architecture = Architecture(biases=False)
-            name = f"Stages, {optimizer}, ±{scale:g}"
-            result = setting.train(name, architecture, training, Initialization(scale=scale))
-            found = _stage_rows(result, optimizer, scale, "squared")
+            training = Training(loss="squared", optimizer=optimizer, learning_rates=rates, steps=2000, log_every=20)
+            name, start = f"Stages, {optimizer}, ±{scale:g}", Initialization(scale=scale)
+            result = setting.train(name, ATTENTION_WITHOUT_BIASES, training, start, SMALL)
+            found = _stage_rows(result, optimizer, scale)
             rows += found
             cells[row] = [float(str(entry["two_stage_score"])) for entry in found]
         panels.append(
@@ -564,7 +576,7 @@ def reproduce(target: str, out: Path, progress: Progress, share: float = 1.0) ->
         target: A name in `TARGETS`, or "all".
         out: Folder of the files; made if need be.
         progress: Is told what is under way.
-        share: Share of each target's training steps that is taken.
+        share: Share of each target's training steps and documents that is taken.
 
     Raises:
         ProbeError: No such target, or a place that cannot be written to.

@@ -283,12 +283,17 @@ def train(
         progress: Called with (steps done, steps in all).
 
     Raises:
-        ProbeError: Documents of another vocabulary, or a two-stage schedule without trained attention.
+        ProbeError: Documents of another vocabulary, a schedule by stages without trained attention, or a device that
+            is not there.
     """
     if documents.vocabulary != model.vocabulary or development.vocabulary != model.vocabulary:
         raise ProbeError("The documents have another vocabulary than the topic model: give the T and v of both.")
     if training.schedule != "joint" and architecture.attention == "uniform":
         raise ProbeError("A schedule by stages needs W^K and W^Q: train the attention or use the joint one.")
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError):
+        raise ProbeError(f"There is no device {device} here: give cpu, or one that torch can use.") from None
     seeds = [seed for seed, _ in training.runs]
     parameters, trained = initial_parameters(
         architecture, initialization or Initialization(), model, masking, seeds, device
