@@ -9,7 +9,6 @@ print(result.tables["table1"])
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,7 @@ def run(
         words: words of the figure of dot products; chosen from the topics where none are named.
         cache: a folder for finished work.
         progress: receives the stages (see `probe.progress.Progress`).
-        settings: the other fields of `probe.experiment.RunSettings`.
+        settings: the other fields of `probe.settings.RunSettings`.
 
     Returns:
         A result whose `tables` are pandas frames equal to the files of `probe run`.
@@ -52,12 +51,12 @@ def run(
     Raises:
         ProbeError: an argument or an input cannot be used.
     """
-    experiment = import_module("probe.experiment")
+    from probe.experiment import run_experiment
+    from probe.settings import RunSettings
+
     if theta is not None:
         settings["theta"] = (theta,) if isinstance(theta, int | float) else tuple(theta)
-    chosen = experiment.RunSettings(
-        model=(model,) if isinstance(model, str) else tuple(model), corpus=corpus, **settings
-    )
-    return experiment.run_experiment(
+    chosen = RunSettings(model=(model,) if isinstance(model, str) else tuple(model), corpus=corpus, **settings)
+    return run_experiment(
         chosen, out=out, write=out is not None, figures=figures, words=words, cache=cache, progress=progress
     )

@@ -24,23 +24,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from probe import paper
 from probe.bags import Bags, bags_of_words
 from probe.cache import Cache
 from probe.errors import ProbeError
-from probe.lda import LdaSettings, fit_lda
-from probe.models.families import Attention, family_of, usable_positions
+from probe.lda import fit_lda
+from probe.models.families import family_of, usable_positions
 from probe.models.loading import (
     ModelSource,
     Weights,
     check_attention,
-    expand_models,
     find_model,
     load_config,
     load_tokenizer,
 )
 from probe.passages import cut_passages, pack, padding_share, sample_passages, special_tokens
 from probe.progress import Progress, Silent
+from probe.settings import LdaSettings, RunSettings
 from probe.tokens import Tokens, tokenize
 from probe.topics import KINDS, assign_topics, words_per_topic
 from probe.vocabulary import Vocabulary, build_vocabulary
@@ -56,94 +55,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_MODEL = "minilm"
-DEFAULT_CORPUS = "wikipedia-sample"
 DEFAULT_OUT = Path("results")
 RUN_FORMAT = 1
 _KEEP_EVERY = 10.0
-_DTYPES = ("float32", "bfloat16", "float16")
 # What decides the content of a cached entry besides the arguments.
 _TOKEN_PACKAGES = ("tokenizers", "transformers")
 _TOPIC_PACKAGES = ("gensim", "numpy", "scipy")
 _MODEL_PACKAGES = ("numpy", "torch", "transformers")
 _PACKAGES = ("datasets", "gensim", "nltk", "numpy", "pandas", "scipy", "tokenizers", "torch", "transformers")
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """Every argument of a run.
-
-    Attributes:
-        model: names of models (see `probe models`).
-        corpus: name or path of a corpus (see `probe corpora`).
-        theta: ambiguity thresholds; the paper's three by default.
-        documents: read at most so many documents of the corpus; None for all.
-        sample: the "first" documents, or a "random" sample.
-        unit: "document", "passage" or "sentence": what is a text to the topic model; None for the corpus's recipe.
-        text_field, title_field: fields of a corpus with fields.
-        language: of the corpus (ISO 639); None for what the corpus declares.
-        encoding: of text files.
-        passages: probe at most so many passages, drawn at random from the corpus.
-        max_length: tokens of a passage at most, special tokens included.
-        attention: of an encoder-decoder: "encoder", "decoder" or "cross".
-        lda: how the topic model is fitted; its `random_state` is `seed`.
-        lda_seeds: topic models fitted, with seeds `seed`, `seed + 1`, ...
-        seed: of the topic model, the sample of passages, the random baseline, the bootstrap and the null.
-        device: a torch device, or "auto": a GPU where there is one.
-        dtype: of the model's weights and activations.
-        batch_tokens: tokens of a padded batch at most.
-        resamples: bootstrap draws, and permutations of the null.
-        baseline: measure the same architecture with random weights, too.
-        stop_words: a file of stop words, one a line; None for the corpus's language.
-    """
-
-    model: tuple[str, ...] = (DEFAULT_MODEL,)
-    corpus: str = DEFAULT_CORPUS
-    theta: tuple[float, ...] = paper.THETAS
-    documents: int | None = None
-    sample: str = "first"
-    unit: str | None = None
-    text_field: str | None = None
-    title_field: str | None = None
-    language: str | None = None
-    encoding: str = "utf-8"
-    passages: int = 1000
-    max_length: int = 128
-    attention: Attention = "encoder"
-    lda: LdaSettings = field(default_factory=LdaSettings)
-    lda_seeds: int = 1
-    seed: int = 0
-    device: str = "auto"
-    dtype: str = "float32"
-    batch_tokens: int = 4096
-    resamples: int = 1000
-    baseline: bool = True
-    stop_words: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "model", tuple(expand_models(self.model)))
-        for theta in self.theta:
-            words_per_topic(theta, 1)
-        if not self.model or not self.theta:
-            raise ProbeError("A run needs at least one --model and one --theta.")
-        for name, values in (("model", self.model), ("theta", self.theta)):
-            if len(set(values)) < len(values):
-                raise ProbeError(f"One --{name} is given twice: name each once.")
-        for name, least in (
-            ("passages", 2),
-            ("max_length", 4),
-            ("lda_seeds", 1),
-            ("batch_tokens", 1),
-            ("resamples", 20),
-            ("seed", 0),
-        ):
-            if getattr(self, name) < least:
-                option = name.replace("_", "-")
-                raise ProbeError(f"--{option} {getattr(self, name)} is too small: use at least {least}.")
-        if self.seed + self.lda_seeds > 2**32:
-            raise ProbeError(f"--seed {self.seed} is too large: use a number below 2**32.")
-        if self.dtype not in _DTYPES:
-            raise ProbeError(f"--dtype {self.dtype} is not known: use one of {', '.join(_DTYPES)}.")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from probe.errors import ProbeError
+from probe.settings import check_theta
 
 Kind = Literal["single", "multiple"]
 # Likelihoods up to this many times the smallest of the topic are the prior's.
@@ -31,10 +31,7 @@ def words_per_topic(theta: float, n: int) -> int:
     Raises:
         ProbeError: theta is not strictly between 0 and 1.
     """
-    if not 0 < theta < 1:
-        raise ProbeError(
-            f"--theta {theta:g} is not a share of the vocabulary: use a number above 0 and below 1, such as 0.001."
-        )
+    check_theta(theta)
     return min(int(Fraction(str(theta)) * n) + 1, n)
 
 

@@ -23,7 +23,7 @@ SMALL = {"passages": 60, "max_length": 48, "resamples": 50, "batch_tokens": 512,
 
 
 def _lda(topics=4):
-    from probe.lda import LdaSettings
+    from probe.settings import LdaSettings
 
     return LdaSettings(topics=topics, passes=1, chunksize=16)
 
@@ -227,7 +227,7 @@ def planted(tmp_path_factory) -> tuple[Path, Path]:
 
 def test_planted_topics_embeddings_and_attention_come_back(planted, tmp_path):
     corpus, model = planted
-    from probe.lda import LdaSettings
+    from probe.settings import LdaSettings
 
     # k = floor(0.19 * 40) + 1 = 8, the planted words of a topic.
     result = probe.run(
@@ -277,7 +277,7 @@ def test_random_weights_give_one_and_the_word_ratio_is_withheld(tiny_models, sma
     ],
 )
 def test_unusable_arguments_are_refused_in_one_sentence(tiny_models, small_corpus, arguments, message):
-    from probe.lda import LdaSettings
+    from probe.settings import LdaSettings
 
     if "lda" in arguments:
         with pytest.raises(ProbeError) as refusal:

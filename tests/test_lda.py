@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from probe.errors import ProbeError
-from probe.lda import LdaSettings, agreement, fit_lda, npmi, npmi_literal, recovery
+from probe.lda import agreement, fit_lda, npmi, npmi_literal, recovery
+from probe.settings import LdaSettings
 
 needs_tomotopy = pytest.mark.skipif(find_spec("tomotopy") is None, reason="tomotopy is an extra")
 ENGINES = ("gensim", pytest.param("tomotopy", marks=needs_tomotopy))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from probe.settings import LdaSettings, RunSettings
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -20,7 +22,7 @@ def run(
         list[str] | None,
         typer.Option("--model", "-m", help="A model (see probe models); repeatable.", show_default="minilm"),
     ] = None,
-    corpus: Annotated[str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")] = "wikipedia-sample",
+    corpus: Annotated[str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")] = RunSettings.corpus,
     theta: Annotated[
         list[float] | None,
         typer.Option(help="Ambiguity threshold; repeatable.", show_default="0.0005, 0.001 and 0.002, the paper's"),
@@ -29,7 +31,9 @@ def run(
         int | None,
         typer.Option(help="Read at most so many documents.", show_default="all", rich_help_panel=_DATA),
     ] = None,
-    sample: Annotated[str, typer.Option(help="With --documents: first or random.", rich_help_panel=_DATA)] = "first",
+    sample: Annotated[
+        str, typer.Option(help="With --documents: first or random.", rich_help_panel=_DATA)
+    ] = RunSettings.sample,
     unit: Annotated[
         str | None,
         typer.Option(
@@ -48,44 +52,56 @@ def run(
         str | None,
         typer.Option(help="Language of the corpus (ISO 639).", show_default="as declared", rich_help_panel=_DATA),
     ] = None,
-    encoding: Annotated[str, typer.Option(help="Encoding of text files.", rich_help_panel=_DATA)] = "utf-8",
+    encoding: Annotated[
+        str, typer.Option(help="Encoding of text files.", rich_help_panel=_DATA)
+    ] = RunSettings.encoding,
     passages: Annotated[
         int, typer.Option(help="Probe so many passages, drawn at random.", rich_help_panel=_DATA)
-    ] = 1000,
+    ] = RunSettings.passages,
     max_length: Annotated[
         int, typer.Option(help="Tokens of a passage at most, special tokens included.", rich_help_panel=_DATA)
-    ] = 128,
+    ] = RunSettings.max_length,
     stop_words: Annotated[
         Path | None,
         typer.Option(help="A file of stop words, one a line.", show_default="the language's", rich_help_panel=_DATA),
     ] = None,
-    topics: Annotated[int, typer.Option(help="Number of topics.", rich_help_panel=_LDA)] = 100,
-    lda: Annotated[str, typer.Option(help="gensim or tomotopy.", rich_help_panel=_LDA)] = "gensim",
-    lda_passes: Annotated[int, typer.Option(help="Passes over the corpus.", rich_help_panel=_LDA)] = 3,
-    lda_chunksize: Annotated[int, typer.Option(help="Documents between two updates.", rich_help_panel=_LDA)] = 128,
-    lda_alpha: Annotated[str, typer.Option(help="Prior of a document's topics.", rich_help_panel=_LDA)] = "0.1",
-    lda_eta: Annotated[str, typer.Option(help="Prior of a topic's words.", rich_help_panel=_LDA)] = "0.01",
+    topics: Annotated[int, typer.Option(help="Number of topics.", rich_help_panel=_LDA)] = LdaSettings.topics,
+    lda: Annotated[str, typer.Option(help="gensim or tomotopy.", rich_help_panel=_LDA)] = LdaSettings.engine,
+    lda_passes: Annotated[int, typer.Option(help="Passes over the corpus.", rich_help_panel=_LDA)] = LdaSettings.passes,
+    lda_chunksize: Annotated[
+        int, typer.Option(help="Documents between two updates.", rich_help_panel=_LDA)
+    ] = LdaSettings.chunksize,
+    lda_alpha: Annotated[str, typer.Option(help="Prior of a document's topics.", rich_help_panel=_LDA)] = str(
+        LdaSettings.alpha
+    ),
+    lda_eta: Annotated[str, typer.Option(help="Prior of a topic's words.", rich_help_panel=_LDA)] = str(
+        LdaSettings.eta
+    ),
     lda_iterations: Annotated[
         int | None,
         typer.Option(help="Rounds of inference a document.", show_default="the engine's best", rich_help_panel=_LDA),
     ] = None,
     lda_seeds: Annotated[
         int, typer.Option(help="Fit so many topic models, with different seeds.", rich_help_panel=_LDA)
-    ] = 1,
+    ] = RunSettings.lda_seeds,
     attention: Annotated[
         Literal["encoder", "decoder", "cross"],
         typer.Option(help="Of an encoder-decoder: encoder, decoder or cross.", rich_help_panel=_MODEL),
-    ] = "encoder",
-    device: Annotated[str, typer.Option(help="A torch device.", rich_help_panel=_MODEL)] = "auto",
-    dtype: Annotated[str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=_MODEL)] = "float32",
-    batch_tokens: Annotated[int, typer.Option(help="Tokens of a padded batch at most.", rich_help_panel=_MODEL)] = 4096,
+    ] = RunSettings.attention,
+    device: Annotated[str, typer.Option(help="A torch device.", rich_help_panel=_MODEL)] = RunSettings.device,
+    dtype: Annotated[
+        str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=_MODEL)
+    ] = RunSettings.dtype,
+    batch_tokens: Annotated[
+        int, typer.Option(help="Tokens of a padded batch at most.", rich_help_panel=_MODEL)
+    ] = RunSettings.batch_tokens,
     baseline: Annotated[
         bool, typer.Option(help="Measure the same architecture with random weights.", rich_help_panel=_MODEL)
-    ] = True,
-    seed: Annotated[int, typer.Option(help="Of everything random.", rich_help_panel=_OUTPUT)] = 0,
+    ] = RunSettings.baseline,
+    seed: Annotated[int, typer.Option(help="Of everything random.", rich_help_panel=_OUTPUT)] = RunSettings.seed,
     resamples: Annotated[
         int, typer.Option(help="Bootstrap draws, and permutations of the null.", rich_help_panel=_OUTPUT)
-    ] = 1000,
+    ] = RunSettings.resamples,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for the files.", show_default="results/MODEL-CORPUS", rich_help_panel=_OUTPUT),
@@ -125,8 +141,7 @@ def run(
 
     progress = Silent() if quiet else ConsoleProgress()
     with progress.stage("Starting"):
-        from probe.experiment import RunSettings, run_experiment
-        from probe.lda import LdaSettings
+        from probe.experiment import run_experiment
 
     settings = RunSettings(
         model=tuple(model or RunSettings.model),
@@ -164,7 +179,9 @@ def run(
     if not quiet:
         from rich.console import Console
 
-        _show(result, _tables_console(), Console(stderr=True, highlight=False, soft_wrap=True))
+        from probe.cli.show import tables_console
+
+        _show(result, tables_console(), Console(stderr=True, highlight=False, soft_wrap=True))
 
 
 def _prior(value: str) -> float | str:
@@ -172,14 +189,6 @@ def _prior(value: str) -> float | str:
         return float(value)
     except ValueError:
         return value
-
-
-def _tables_console() -> Console:
-    from rich.console import Console
-
-    console = Console()
-    # A file or a pipe has no width of its own.
-    return console if console.is_terminal else Console(width=120)
 
 
 def _show(result: RunResult, console: Console, log: Console) -> None:

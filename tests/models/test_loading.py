@@ -18,9 +18,9 @@ from safetensors.torch import load_file, save_file
 
 import probe
 from probe.errors import ProbeError
-from probe.lda import LdaSettings
 from probe.models.families import family_of, usable_positions
 from probe.models.loading import expand_models, find_model, known_models, load_config, load_model, load_tokenizer
+from probe.settings import LdaSettings
 
 
 @pytest.fixture
@@ -199,8 +199,8 @@ def test_attention_heard_wrongly_is_noticed(bert, monkeypatch):
     """A mask that is ignored is a wrong number: the model is refused."""
     from probe.models.interface import Call
 
-    rows = Call.rows
-    monkeypatch.setattr(Call, "rows", lambda call, *rest: rows(Call(**(vars(call) | {"mask": None})), *rest))
+    between = Call.between
+    monkeypatch.setattr(Call, "between", lambda call, *rest: between(Call(**(vars(call) | {"mask": None})), *rest))
     assert "differs from the attention that the model reports" in _refusal(_load, bert)
 
 

@@ -1,0 +1,168 @@
+"""Every argument of a run, with its default, checked; light enough for the command line's help."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from probe import paper
+from probe.errors import ProbeError
+from probe.models.families import Attention
+from probe.models.loading import expand_models
+
+DEFAULT_MODEL = "minilm"
+DEFAULT_CORPUS = "wikipedia-sample"
+_DTYPES = ("float32", "bfloat16", "float16")
+ALPHA_NAMES = ("symmetric", "asymmetric", "auto")
+ETA_NAMES = ("symmetric", "auto")
+DEFAULT_ITERATIONS = {"gensim": 100, "tomotopy": 200}
+ENGINES = tuple(DEFAULT_ITERATIONS)
+
+
+@dataclass(frozen=True)
+class LdaSettings:
+    """How the topic model is fitted; the names are gensim's.
+
+    Attributes:
+        engine: ``gensim`` (online variational Bayes; Hoffman, Blei and Bach, 2010) or ``tomotopy`` (collapsed
+            Gibbs sampling, an extra of this distribution).
+        topics: Number of topics T.
+        passes: Passes of gensim through the documents; tomotopy does not use it.
+        chunksize: Documents gensim reads between two updates of the topics; tomotopy does not use it.
+        alpha: Dirichlet prior of a document's topics: one number for all topics, or ``symmetric`` (1/T),
+            ``asymmetric``, ``auto`` (learned).
+        eta: Dirichlet prior of a topic's words: a number, or ``symmetric`` (1/T), ``auto`` (learned; only by
+            gensim).
+        iterations: gensim: most rounds of inference a document gets in a pass; tomotopy: sweeps of the
+            sampler over the corpus. None becomes the engine's entry in `DEFAULT_ITERATIONS`.
+        random_state: Seed.
+
+    Raises:
+        ProbeError: A value cannot be used.
+    """
+
+    engine: str = "gensim"
+    topics: int = 100
+    passes: int = 1
+    chunksize: int = 128
+    alpha: float | str = 0.1
+    eta: float | str = 0.01
+    iterations: int | None = None
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise ProbeError(f"There is no LDA engine {self.engine!r}; name one of {', '.join(ENGINES)}.")
+        _require_whole("topics", self.topics, 2)
+        _require_whole("passes", self.passes, 1)
+        _require_whole("chunksize", self.chunksize, 1)
+        if self.iterations is None:  # settled here, so that a record of the settings says what was done
+            object.__setattr__(self, "iterations", DEFAULT_ITERATIONS[self.engine])
+        _require_whole("iterations", self.iterations, 1)
+        _require_whole("random_state", self.random_state, 0)
+        if self.random_state >= 2**32:
+            raise ProbeError(f"The LDA's random_state is {self.random_state}; give one below 2**32.")
+        _require_prior("alpha", self.alpha, ALPHA_NAMES)
+        _require_prior("eta", self.eta, ETA_NAMES)
+        if self.engine == "tomotopy" and self.eta == "auto":
+            raise ProbeError("tomotopy does not learn eta; give the LDA's eta as a number.")
+
+
+def _require_whole(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ProbeError(f"The LDA's {name} is {value!r}; give a whole number of at least {least}.")
+
+
+def _require_prior(name: str, value: float | str, names: tuple[str, ...]) -> None:
+    usable = value in names if isinstance(value, str) else math.isfinite(value) and value > 0
+    if not usable:
+        raise ProbeError(f"The LDA's {name} is {value!r}; give a number above 0 or one of {', '.join(names)}.")
+
+
+def check_theta(theta: float) -> None:
+    """Refuse a theta that is no share of the vocabulary.
+
+    Raises:
+        ProbeError: theta is not strictly between 0 and 1.
+    """
+    if not 0 < theta < 1:
+        raise ProbeError(
+            f"--theta {theta:g} is not a share of the vocabulary: use a number above 0 and below 1, such as 0.001."
+        )
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Every argument of a run.
+
+    Attributes:
+        model: names of models (see `probe models`).
+        corpus: name or path of a corpus (see `probe corpora`).
+        theta: ambiguity thresholds; the paper's three by default.
+        documents: read at most so many documents of the corpus; None for all.
+        sample: the "first" documents, or a "random" sample.
+        unit: "document", "passage" or "sentence": what is a text to the topic model; None for the corpus's recipe.
+        text_field, title_field: fields of a corpus with fields.
+        language: of the corpus (ISO 639); None for what the corpus declares.
+        encoding: of text files.
+        passages: probe at most so many passages, drawn at random from the corpus.
+        max_length: tokens of a passage at most, special tokens included.
+        attention: of an encoder-decoder: "encoder", "decoder" or "cross".
+        lda: how the topic model is fitted; its `random_state` is `seed`.
+        lda_seeds: topic models fitted, with seeds `seed`, `seed + 1`, ...
+        seed: of the topic model, the sample of passages, the random baseline, the bootstrap and the null.
+        device: a torch device, or "auto": a GPU where there is one.
+        dtype: of the model's weights and activations.
+        batch_tokens: tokens of a padded batch at most.
+        resamples: bootstrap draws, and permutations of the null.
+        baseline: measure the same architecture with random weights, too.
+        stop_words: a file of stop words, one a line; None for the corpus's language.
+    """
+
+    model: tuple[str, ...] = (DEFAULT_MODEL,)
+    corpus: str = DEFAULT_CORPUS
+    theta: tuple[float, ...] = paper.THETAS
+    documents: int | None = None
+    sample: str = "first"
+    unit: str | None = None
+    text_field: str | None = None
+    title_field: str | None = None
+    language: str | None = None
+    encoding: str = "utf-8"
+    passages: int = 1000
+    max_length: int = 128
+    attention: Attention = "encoder"
+    lda: LdaSettings = field(default_factory=LdaSettings)
+    lda_seeds: int = 1
+    seed: int = 0
+    device: str = "auto"
+    dtype: str = "float32"
+    batch_tokens: int = 4096
+    resamples: int = 1000
+    baseline: bool = True
+    stop_words: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", tuple(expand_models(self.model)))
+        for theta in self.theta:
+            check_theta(theta)
+        if not self.model or not self.theta:
+            raise ProbeError("A run needs at least one --model and one --theta.")
+        for name, values in (("model", self.model), ("theta", self.theta)):
+            if len(set(values)) < len(values):
+                raise ProbeError(f"One --{name} is given twice: name each once.")
+        for name, least in (
+            ("passages", 2),
+            ("max_length", 4),
+            ("lda_seeds", 1),
+            ("batch_tokens", 1),
+            ("resamples", 20),
+            ("seed", 0),
+        ):
+            if getattr(self, name) < least:
+                option = name.replace("_", "-")
+                raise ProbeError(f"--{option} {getattr(self, name)} is too small: use at least {least}.")
+        if self.seed + self.lda_seeds > 2**32:
+            raise ProbeError(f"--seed {self.seed} is too large: use a number below 2**32.")
+        if self.dtype not in _DTYPES:
+            raise ProbeError(f"--dtype {self.dtype} is not known: use one of {', '.join(_DTYPES)}.")
