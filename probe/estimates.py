@@ -14,8 +14,9 @@ from typing import Literal
 
 import numpy as np
 
+from probe.bags import Bags
 from probe.measures.attention import AttentionSums
-from probe.measures.cooccurrence import TopPairs
+from probe.measures.cooccurrence import TopPairs, pointwise_mutual_information
 from probe.measures.embeddings import (
     occurrence_similarities,
     similarity_sums,
@@ -93,6 +94,17 @@ class PairStatistics:
 
     frequency: np.ndarray
     pmi: np.ndarray
+
+    @classmethod
+    def of(cls, bags: Bags, words: np.ndarray) -> PairStatistics:
+        """Count words and pairs in passages.
+
+        Args:
+            bags: word counts of passages.
+            words: [W] token ids in their dictionary.
+        """
+        counts = np.asarray(bags.counts.sum(axis=0)).ravel()
+        return cls(counts[np.searchsorted(bags.words, words)], pointwise_mutual_information(bags, words))
 
 
 @dataclass(frozen=True)

@@ -334,7 +334,7 @@ def _measure(
     """Pass a model over the passages, or find its sums finished, and estimate every measure."""
     from probe.estimates import PairStatistics, cooccurrence_means, estimate_all
     from probe.measures.batches import BatchMaker
-    from probe.measures.cooccurrence import pointwise_mutual_information, top_cooccurring
+    from probe.measures.cooccurrence import top_cooccurring
     from probe.measures.embeddings import word_vectors
     from probe.measures.pairs import topic_pairs
     from probe.models.loading import load_model
@@ -402,12 +402,7 @@ def _measure(
         context.timed("statistics"),
     ):
         vectors = word_vectors(model, pairs.words)
-        statistics = PairStatistics(
-            frequency=np.asarray(prepared.bags.counts.sum(axis=0)).ravel()[
-                np.searchsorted(prepared.bags.words, pairs.words)
-            ],
-            pmi=pointwise_mutual_information(prepared.bags, pairs.words),
-        )
+        statistics = PairStatistics.of(prepared.bags, pairs.words)
         estimates = estimate_all(vectors, sums, pairs, statistics, settings.resamples, settings.seed)
         cooccurrence = cooccurrence_means(vectors, sums, pairs, top)
     counts = {
