@@ -30,6 +30,8 @@ from probe.models.loaded import LoadedModel
 NORMAL_LENGTH = 100
 DISTANCE_BINS = 10
 _GROUPS = 512
+# Numbers in the scores that are held at a time: some passages' at once, so that they stay in the processor's cache.
+_SCORES = 1 << 21
 
 
 @dataclass
@@ -113,7 +115,9 @@ class AttentionReader:
         self._model = model
         self._device = next(model.module.parameters()).device
         self._code = torch.from_numpy(pairs.code).to(self._device)
-        self._classes = torch.from_numpy(pairs.classes.astype(np.float32)).to(self._device)
+        # The row after the last stands for pairs that are not asked for.
+        classes = np.concatenate([pairs.classes, np.zeros_like(pairs.classes[:1])])
+        self._classes = torch.from_numpy(classes.astype(np.float32)).to(self._device)
         self._surface = torch.from_numpy(pairs.surface.astype(np.int64)).to(self._device)
         size, columns = len(pairs), pairs.classes.shape[1]
         triangle = size * (size - 1) // 2
@@ -163,9 +167,11 @@ class AttentionReader:
         else:
             self._debias = batch.lengths[:, None, None] / NORMAL_LENGTH
         code = self._code[words[:, :, None], words[:, None, :]]
-        # [batch, rows * keys, 2 C]: 1 where the pair is in the class.
-        self._weights = (self._classes[code] * self._pair_known[..., None]).flatten(1, 2)
-        self._attention: torch.Tensor | None = None
+        self._pair_code = torch.where(self._pair_known, code, len(self._classes) - 1)
+        # [batch, rows * rows, 2 C]: the debias where the pair is in the class.
+        weights = torch.nn.functional.embedding(self._pair_code, self._classes).mul_(self._debias[..., None])
+        self._weights = weights.flatten(1, 2)
+        self._attention = torch.zeros(code.shape, device=self._device)
 
     def _add_embeddings(self, hidden: torch.Tensor) -> None:
         width = hidden.shape[-1]
@@ -182,39 +188,48 @@ class AttentionReader:
 
     def _add(self, layer: int, call: Call | Map) -> None:
         """Add one layer's attention."""
-        attention = call.rows(self._queries)
-        _, heads, rows, _ = attention.shape
-        keys = self._keys[:, None, None, :].expand(-1, heads, rows, -1)
-        attention = attention.gather(3, keys) * self._debias[:, None]
-        by_class = torch.bmm(attention.flatten(2), self._weights)
-        self._sums["layers"][layer] += by_class.sum(0)
-        over_heads = attention.sum(1)
-        self._attention = over_heads if self._attention is None else self._attention.add_(over_heads)
+        size, rows = self._queries.shape
+        step = max(1, _SCORES // (call.heads * rows * self._batch.input_ids.shape[1]))
+        for first in range(0, size, step):
+            part = slice(first, first + step)
+            attention = call.between(part, self._queries[part], self._keys[part])
+            self._sums["layers"][layer] += torch.bmm(attention.flatten(2), self._weights[part]).sum(0)
+            self._attention[part] += attention.sum(1)
 
     def _end(self, batch: Batch) -> None:
-        assert self._attention is not None
-        mean = self._attention / (self._model.layers * self._model.heads)
-        flat = mean.flatten(1)[:, None].double()
-        self._sums["documents"].index_add_(0, batch.documents, torch.bmm(flat, self._weights.double())[:, 0])
-        self._sums["document_pairs"].index_add_(0, batch.documents, self._weights.sum(1).long())
-        self._add_by_distance(batch, mean)
-        surface = self._surface[batch.words.clamp(min=0)]
-        counted = self._pair_known & (surface[:, :, None] != surface[:, None, :])
-        query = batch.words[:, :, None].expand_as(mean)[counted]
-        key = batch.words[:, None, :].expand_as(mean)[counted]
-        high, low = torch.maximum(query, key), torch.minimum(query, key)
-        place = high * (high - 1) // 2 + low
-        self._sums["table"].index_add_(0, place, mean[counted])
-        self._sums["table_pairs"].index_add_(0, place, torch.ones_like(place, dtype=torch.int32))
+        mean = self._attention * self._debias / (self._model.layers * self._model.heads)
+        self._add_by_document_and_distance(batch, mean)
+        self._add_by_words(batch, mean)
 
-    def _add_by_distance(self, batch: Batch, mean: torch.Tensor) -> None:
-        apart = (batch.rows[:, :, None] - batch.rows[:, None, :]).abs().clamp(min=1).flatten(1)
+    def _add_by_document_and_distance(self, batch: Batch, mean: torch.Tensor) -> None:
+        """Sums and counts by passage, distance and code of the pair, then by class."""
+        apart = (batch.rows[:, :, None] - batch.rows[:, None, :]).abs().clamp(min=1)
         bins = torch.frexp(apart.float()).exponent.sub(1).clamp(max=DISTANCE_BINS - 1)
-        in_bin = (bins[:, None] == torch.arange(DISTANCE_BINS, device=self._device)[:, None]).float()
-        group = batch.documents % len(self._sums["distances"])
-        attention = torch.bmm(in_bin * mean.flatten(1)[:, None], self._weights)
-        self._sums["distances"].index_add_(0, group, attention.double())
-        self._sums["distance_pairs"].index_add_(0, group, torch.bmm(in_bin, self._weights).long())
+        passage = torch.arange(len(mean), device=self._device)[:, None, None]
+        place = ((passage * DISTANCE_BINS + bins) * len(self._classes) + self._pair_code).flatten()
+        shape = (len(mean), DISTANCE_BINS, len(self._classes))
+        classes, group = self._classes.double(), batch.documents % len(self._sums["distances"])
+        for kind, values in (("s", mean.double()), ("_pairs", torch.ones_like(mean, dtype=torch.float64))):
+            by_code = torch.bincount(place, weights=values.flatten(), minlength=shape[0] * shape[1] * shape[2])
+            by_class = by_code.view(shape) @ classes
+            name = "document" + kind
+            self._sums[name].index_add_(0, batch.documents, by_class.sum(1).to(self._sums[name].dtype))
+            name = "distance" + kind
+            self._sums[name].index_add_(0, group, by_class.to(self._sums[name].dtype))
+
+    def _add_by_words(self, batch: Batch, mean: torch.Tensor) -> None:
+        """Both directions of every pair of places at once, into the table of pairs of words."""
+        one, other = torch.triu_indices(*mean.shape[1:], offset=1, device=self._device)
+        surface = self._surface[batch.words.clamp(min=0)]
+        number = self._pair_known[:, one, other].int() + self._pair_known[:, other, one].int()
+        counted = (number > 0) & (surface[:, one] != surface[:, other])
+        value = torch.where(self._pair_known, mean, 0.0)
+        value = (value[:, one, other] + value[:, other, one])[counted]
+        first, second = batch.words[:, one][counted], batch.words[:, other][counted]
+        high, low = torch.maximum(first, second), torch.minimum(first, second)
+        place = high * (high - 1) // 2 + low
+        self._sums["table"].index_add_(0, place, value)
+        self._sums["table_pairs"].index_add_(0, place, number[counted])
 
 
 def measure_attention(

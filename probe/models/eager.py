@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from probe.models.interface import of_rows
+from probe.models.interface import at_keys, at_queries
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Map:
         """Number of heads."""
         return self.attention.shape[1]
 
-    def rows(self, rows: torch.Tensor) -> torch.Tensor:
-        """Attention of some queries to all keys (see `probe.models.interface.Call.rows`)."""
-        return of_rows(self.attention, rows).float()
+    def between(self, part: slice, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        """Attention of some queries to some keys (see `probe.models.interface.Call.between`)."""
+        return at_keys(at_queries(self.attention[part], queries).float(), keys)
 
 
 @contextmanager

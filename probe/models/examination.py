@@ -62,13 +62,13 @@ def _examined(name: str, weights: Weights, module: nn.Module, family: Family, at
             f"{name} gives no attention maps of one shape a layer: a {family.name} model cannot be measured."
         )
     model = LoadedModel(name, weights, module, family, stack, len(maps), maps[0].shape[1], _is_causal(name, maps))
-    rows = torch.arange(max(_LENGTHS), device=device).expand(len(_LENGTHS), -1)
+    places = torch.arange(max(_LENGTHS), device=device).expand(len(_LENGTHS), -1)
     heard: list[torch.Tensor] = []
     widths: list[tuple[int, ...]] = []
 
     def on_attention(layer: int, call: Call | Map) -> None:
         del layer
-        heard.append(call.rows(rows))
+        heard.append(call.between(slice(None), places, places))
 
     model.listen(ids, mask, on_attention, lambda hidden: widths.append(tuple(hidden.shape[:-1])))
     tolerance = _TOLERANCE.get(next(module.parameters()).dtype, _COARSE)
