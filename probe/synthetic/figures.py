@@ -79,7 +79,7 @@ def norms(path: Path, panels: Sequence[tuple[str, Numbers, dict[str, Numbers]]])
                 axis.plot([], [], color=color, label=name)
             axis.set_title(title)
             axis.set_xlabel("step")
-            axis.legend(loc="upper left")
+            axis.legend(loc="center right")
         axes[0, 0].set_ylabel("Frobenius norm")
 
 
