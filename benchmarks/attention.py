@@ -8,7 +8,7 @@ share carries topics under three thresholds and both assignments, as in a run. I
 - plain: the forward pass with transformers' own SDPA;
 - probe: the forward pass with everything that the tables, nulls and intervals need;
 - eager: `output_attentions=True` with the eager implementation, then the same sums made of its maps at once;
-- literal: the definition, pair by pair, on a slice, extrapolated to the batch.
+- literal: a loop over layers, heads and pairs, for one head of one passage, extrapolated to the batch.
 
 Seconds are processor time of one thread, so that other work on the machine does not count; ratios are of medians.
 Peak memory is that of a process of its own for each way.
@@ -17,8 +17,8 @@ Peak memory is that of a process of its own for each way.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from transformers import AutoModel, BertConfig
 
-from probe.measures.attention import AttentionReader, attention_sums_literal
+from probe.measures.attention import AttentionReader
 from probe.measures.batches import Batch, BatchMaker
 from probe.measures.pairs import TopicPairs, pair_states, topic_pairs
 from probe.models.eager import Map
@@ -45,7 +45,7 @@ from probe.topics import Assignment
 from probe.vocabulary import Vocabulary
 
 VOCABULARY, TOPICS, WORDS_PER_TOPIC = 30_522, 100, (15, 30, 59)
-BATCH_TOKENS = 2048
+BATCH_TOKENS = 1024
 SIZES = {
     "BERT-base": BertConfig(vocab_size=VOCABULARY),
     "MiniLM": BertConfig(
@@ -59,11 +59,7 @@ WAYS = ("plain", "probe", "eager")
 
 @dataclass
 class Row:
-    """One setting; ratios of median seconds, and peak memory in MB.
-
-    Attributes:
-        loaded_mb: of a process that has loaded the model and its topics.
-    """
+    """One setting; ratios of median seconds, and peak memory in MB."""
 
     model: str
     length: int
@@ -73,15 +69,17 @@ class Row:
     eager_over_probe: float
     sums_over_plain: float
     literal_over_sums: float | None = None
-    loaded_mb: float | None = None
     plain_mb: float | None = None
     probe_mb: float | None = None
     eager_mb: float | None = None
 
 
 def random_pairs(random: np.random.Generator) -> TopicPairs:
-    """Topics of random words: three thresholds, both assignments."""
-    kept = [random.choice(VOCABULARY - 1000, size=max(WORDS_PER_TOPIC), replace=False) + 1000 for _ in range(TOPICS)]
+    """Topics of random words, frequent ones in several topics: three thresholds, both assignments."""
+    weights = 1 / (np.arange(VOCABULARY - 1000) + 100.0) ** 1.2
+    weights /= weights.sum()
+    most = max(WORDS_PER_TOPIC)
+    kept = [1000 + random.choice(len(weights), size=most, replace=False, p=weights) for _ in range(TOPICS)]
     assignments = []
     for count in WORDS_PER_TOPIC:
         words = np.unique(np.concatenate([topic[:count] for topic in kept]))
@@ -128,16 +126,17 @@ class EagerReader(AttentionReader):
 
 
 @torch.inference_mode()
-def run(way: str, model: LoadedModel, pairs: TopicPairs, batch: Batch, implementation: bool = True) -> float:
-    """Processor seconds of one way on one batch."""
+def run(way: str, model: LoadedModel, pairs: TopicPairs | None, batch: Batch) -> float:
+    """Processor seconds of one way on one batch; plain needs no pairs."""
     module = model.module
-    if implementation:
-        module.set_attn_implementation({"plain": "sdpa", "probe": IMPLEMENTATION, "eager": "eager"}[way])
-    reader = (EagerReader if way == "eager" else AttentionReader)(model, pairs, len(batch.documents))
-    start = time.process_time()
+    module.set_attn_implementation({"plain": "sdpa", "probe": IMPLEMENTATION, "eager": "eager"}[way])
     if way == "plain":
+        start = time.process_time()
         module(batch.input_ids, attention_mask=batch.attention_mask)
     else:
+        assert pairs is not None
+        reader = (EagerReader if way == "eager" else AttentionReader)(model, pairs, len(batch.documents))
+        start = time.process_time()
         reader.read(batch)
     return time.process_time() - start
 
@@ -157,23 +156,36 @@ def sums_alone(model: LoadedModel, pairs: TopicPairs, batch: Batch) -> float:
 
 
 def literal(model: LoadedModel, pairs: TopicPairs, batch: Batch) -> float:
-    """Processor seconds of the definition, extrapolated from one passage, one layer and one assignment."""
+    """Processor seconds of a loop over layers, heads and pairs, extrapolated from one head and one assignment."""
     length = int(batch.lengths[0])
-    maps = np.random.default_rng(0).random((1, model.heads, length, length), dtype=np.float32)
-    words = np.full(length, -1)
+    attention = np.random.default_rng(0).random((1, 1, length, length), dtype=np.float32)
     known = batch.words[0] >= 0
+    words = np.full(length, -1)
     words[batch.rows[0][known]] = batch.words[0][known]
     position = pairs.position[-1]
     states = np.zeros((len(pairs), len(pairs)), dtype=np.uint8)
     states[np.ix_(position, position)] = pair_states(pairs.assignments[-1], pairs.surface[position])
+    sums = [0.0, 0.0]
     start = time.process_time()
-    attention_sums_literal(maps, words.tolist(), words.tolist(), states)
-    return (time.process_time() - start) * len(batch.documents) * model.layers * len(pairs.assignments)
+    for layer, head in np.ndindex(attention.shape[:2]):
+        for i in range(length):
+            for j in range(length):
+                if words[i] >= 0 and words[j] >= 0 and (state := states[words[i], words[j]]):
+                    sums[state - 1] += attention[layer, head, i, j] * length / 100
+    maps = model.layers * model.heads * len(batch.documents)
+    return (time.process_time() - start) * maps * len(pairs.assignments)
+
+
+def forget_peak() -> None:
+    """Let the peak of this process's memory begin anew (Linux)."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def peak_mb() -> float:
-    """Peak resident memory of this process."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Peak resident memory of this process since then (Linux)."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 
 
 def memory_of(way: str, name: str, length: int, share: float) -> float:
@@ -186,9 +198,13 @@ def measure_memory(way: str, name: str, length: int, share: float) -> None:
     random = np.random.default_rng(0)
     model, pairs = load(name), random_pairs(random)
     batch = random_batch(pairs, length, share, random)
-    if way != "loaded":
-        for _ in range(3):
-            run(way, model, pairs, batch)
+    run(way, model, pairs, batch)
+    if way == "plain":
+        del pairs  # what a process without a probe would not hold
+        pairs = None
+    forget_peak()
+    for _ in range(3):
+        run(way, model, pairs, batch)
     print(peak_mb())
 
 
@@ -212,7 +228,6 @@ def measure(turns: int, with_memory: bool, sizes: list[str]) -> list[Row]:
                 row = Row(name, length, share, plain, probe / plain, eager / probe, sums / plain)
                 row.literal_over_sums = literal(model, pairs, batch) / sums
                 if with_memory:
-                    row.loaded_mb = memory_of("loaded", name, length, share)
                     row.plain_mb, row.probe_mb, row.eager_mb = (memory_of(way, name, length, share) for way in WAYS)
                 print(row, flush=True)
                 rows.append(row)

@@ -166,7 +166,7 @@ class AttentionReader:
             self._debias = (self._queries + 1)[:, :, None] / NORMAL_LENGTH
         else:
             self._debias = batch.lengths[:, None, None] / NORMAL_LENGTH
-        code = self._code[words[:, :, None], words[:, None, :]]
+        code = self._code[words[:, :, None], words[:, None, :]].long()
         self._pair_code = torch.where(self._pair_known, code, len(self._classes) - 1)
         # [batch, rows * rows, 2 C]: the debias where the pair is in the class.
         weights = torch.nn.functional.embedding(self._pair_code, self._classes).mul_(self._debias[..., None])

@@ -27,7 +27,7 @@ class TopicPairs:
         surface: [W] int, equal for tokens of one surface.
         assignments: [C] the topic assignments.
         position: [C] arrays: where the words of each assignment stand in `words`.
-        code: [W, W] int32, symmetric; pairs of one code are in the same class in every assignment.
+        code: [W, W] small integers, symmetric; pairs of one code are in the same class in every assignment.
         classes: [codes, 2 C] bool; column 2c says same-topic in assignment c, column 2c + 1 different-topic.
     """
 
@@ -107,18 +107,26 @@ def topic_pairs(
     labelled = [dictionary[assignment.words] for assignment in assignments]
     words = np.unique(np.concatenate([*labelled, np.array(sorted(more_words), dtype=np.int64)]))
     _, surface = np.unique([vocabulary.surfaces[word] for word in words], return_inverse=True)
-    code = np.zeros((len(words), len(words)), dtype=np.int32)
+    code = np.zeros((len(words), len(words)), dtype=np.uint8)
     history = np.zeros((1, 0), dtype=np.uint8)
     positions = []
     for assignment, tokens in zip(assignments, labelled, strict=True):
         position = np.searchsorted(words, tokens)
         positions.append(position)
+        code = code.astype(_code_type(3 * len(history)), copy=False)
         code *= 3
         code[np.ix_(position, position)] += pair_states(assignment, surface[position])
-        # Codes are renumbered after every assignment, so that they stay few.
-        seen = np.bincount(code.ravel(), minlength=3 * len(history)) > 0
-        code = (np.cumsum(seen, dtype=np.int32) - 1)[code]
+        # Codes are renumbered after every assignment, so that they stay few; by rows, since bincount copies.
+        seen = sum(np.bincount(row, minlength=3 * len(history)) for row in code) > 0
+        number = (np.cumsum(seen) - 1).astype(code.dtype)
+        for row in code:
+            row[:] = number[row]
         before, state = np.divmod(np.flatnonzero(seen), 3)
         history = np.column_stack([history[before], state.astype(np.uint8)])
     classes = np.stack([history == SAME, history == DIFFERENT], axis=2).reshape(len(history), 2 * len(positions))
     return TopicPairs(words, surface, tuple(assignments), tuple(positions), code, classes)
+
+
+def _code_type(codes: int) -> type[np.integer]:
+    """The smallest type that holds so many codes and that torch has, too."""
+    return np.uint8 if codes <= 2**8 else np.int16 if codes <= 2**15 else np.int32
