@@ -248,10 +248,14 @@ def mask_documents(documents: Documents, masking: Masking, random_state: int | n
     ends = np.cumsum(documents.lengths)
     found = np.add.reduceat(predicted, ends - documents.lengths)
     for index in np.flatnonzero(found == 0):
-        span = slice(ends[index] - documents.lengths[index], ends[index])
-        while not predicted[span].any():
-            draw[span] = random.random(documents.lengths[index])
-            predicted[span] = draw[span] < masking.p_mask
+        # The first predicted position, given that there is one, is truncated geometric; those after it are free.
+        length, start = int(documents.lengths[index]), int(ends[index] - documents.lengths[index])
+        log_kept = np.log1p(-masking.p_mask)
+        first = np.log1p(random.random() * np.expm1(length * log_kept)) / log_kept
+        first = start + min(int(first), length - 1)
+        draw[first] = random.random() * masking.p_mask
+        draw[first + 1 : ends[index]] = random.random(ends[index] - first - 1)
+        predicted[start : ends[index]] = draw[start : ends[index]] < masking.p_mask
     # Given that a position is predicted, draw / p_m is uniform again and says what it shows.
     where = np.flatnonzero(predicted)
     kind = draw[where] / masking.p_mask
