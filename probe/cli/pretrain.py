@@ -13,9 +13,9 @@ def pretrain(
     out: Annotated[Path, typer.Option(help="Folder for the model and its checkpoints.")],
     corpus: Annotated[str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")] = "wikipedia-sample",
     size: Annotated[str, typer.Option(help="tiny, small (about 1.5 M parameters) or base.")] = "small",
-    steps: Annotated[int, typer.Option(help="Optimizer steps.")] = 1000,
-    batch_tokens: Annotated[int, typer.Option(help="Tokens of a batch at most, padding included.")] = 8192,
-    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-3,
+    steps: Annotated[int, typer.Option(help="Optimizer steps.")] = 3000,
+    batch_tokens: Annotated[int, typer.Option(help="Tokens of a batch at most, padding included.")] = 2048,
+    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 1e-3,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     documents: Annotated[int | None, typer.Option(help="Read at most so many documents.", show_default="all")] = None,
     checkpoint_every: Annotated[
@@ -61,8 +61,6 @@ def pretrain(
     )
     info = train(settings, out, cache=cache, progress=progress)
     if not quiet:
-        progress.note(
-            f"{info['parameters'] / 1e6:.1f} M parameters, {info['tokens']:,} tokens, {info['seconds'] / 60:.1f} minutes: "
-            f"held-out loss {info['held_out_loss']:.3f}"
-        )
+        minutes, millions = info["seconds"] / 60, info["parameters"] / 1e6
+        progress.note(f"{millions:.1f} M parameters, {info['tokens']:,} tokens, {minutes:.1f} minutes")
         progress.note(f"Probe it: probe run --model {out}")

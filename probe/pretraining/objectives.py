@@ -57,6 +57,23 @@ class Objective(nn.Module, ABC):
     encoder: PreTrainedModel
 
     @abstractmethod
+    def output_bias(self) -> torch.Tensor:
+        """What the network that predicts tokens adds to its logits: [vocabulary] or [1, vocabulary]."""
+
+    @torch.no_grad()
+    def start_from_frequencies(self, counts: np.ndarray) -> None:
+        """Start the output bias from how often each token occurs.
+
+        A small model otherwise spends its first hundreds of steps on the frequencies, and writes them into the
+        embeddings as one direction that all words share.
+
+        Args:
+            counts: [vocabulary] occurrences of each token.
+        """
+        frequencies = np.log((counts + 1) / (counts + 1).sum())
+        self.output_bias().copy_(torch.from_numpy(frequencies).expand_as(self.output_bias()))
+
+    @abstractmethod
     def losses(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Losses:
         """The losses of a batch; what is hidden is drawn from torch's global random state.
 
@@ -126,6 +143,10 @@ class MaskedLanguageModeling(Objective):
         self._head: Callable[[torch.Tensor], torch.Tensor] = head
         self._masker = _Masker(tokenizer, mask_replace_prob=0.8, random_replace_prob=0.1)
 
+    def output_bias(self) -> torch.Tensor:
+        """The bias of the head (see `Objective.output_bias`)."""
+        return self.encoder.get_output_embeddings().bias
+
     def losses(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Losses:
         """The cross-entropy of the predicted tokens (see `Objective.losses`)."""
         masked, predicted = self._masker(input_ids)
@@ -145,6 +166,10 @@ class TextInfilling(Objective):
         super().__init__()
         self.encoder = network
         self._mask, self._padding = tokenizer.mask_token_id, tokenizer.pad_token_id
+
+    def output_bias(self) -> torch.Tensor:
+        """The bias of the decoder's logits, which BART does not train (see `Objective.output_bias`)."""
+        return self.encoder.final_logits_bias
 
     def losses(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Losses:
         """The cross-entropy of every token of the passage (see `Objective.losses`)."""
@@ -218,6 +243,10 @@ class ReplacedTokenDetection(Objective):
         own.position_embeddings = shared.position_embeddings
         self.generator.generator_lm_head.weight = shared.word_embeddings.weight
         self._masker = _Masker(tokenizer, mask_replace_prob=0.85, random_replace_prob=0.0)
+
+    def output_bias(self) -> torch.Tensor:
+        """The bias of the generator's head (see `Objective.output_bias`)."""
+        return self.generator.get_output_embeddings().bias
 
     def losses(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Losses:
         """The generator's and the discriminator's loss (see `Objective.losses`)."""

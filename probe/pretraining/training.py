@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CHECKPOINTS = "checkpoints"
 CHECKPOINT = "checkpoint-{step}"
 MAX_LENGTH = 128
-LEARNING_RATE = 2e-3
+LEARNING_RATE = 1e-3
 _STATE = "training.pt"
 _WARM_UP = 0.06
 _BETAS = (0.9, 0.98)
@@ -65,8 +65,8 @@ class PretrainSettings:
     family: str
     corpus: str = "wikipedia-sample"
     size: str = "small"
-    steps: int = 1000
-    batch_tokens: int = 8192
+    steps: int = 3000
+    batch_tokens: int = 2048
     learning_rate: float = LEARNING_RATE
     seed: int = 0
     documents: int | None = None
@@ -145,7 +145,9 @@ def pretrain(
     config = encoder_config(settings.family, size_of(settings.size), tokenizer, MAX_LENGTH)
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
-        objective = make_objective(settings.family, config, tokenizer).to(device)
+        objective = make_objective(settings.family, config, tokenizer)
+        objective.start_from_frequencies(train.counts(len(tokenizer)))
+        objective = objective.to(device)
         run = _Run(settings, objective, tokenizer, train, held_out, folder, key, device)
         run.resume(progress)
         run.train(progress)

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -79,7 +81,7 @@ def test_infilling_keeps_the_rest_in_order_and_hides_three_tenths(length, seed):
     assert (np.diff(kept) > 0).all()
     assert len(body) - len(kept) == round(INFILLED_SHARE * length)
     # What lies between two masks in a row of the text is whole.
-    for here, after in zip(filled, filled[1:], strict=False):
+    for here, after in pairwise(filled):
         assert MASK in (here, after) or after == here + 1
 
 
