@@ -141,3 +141,32 @@ def test_padding_changes_no_loss(objective_of, batch_of, family):
             torch.manual_seed(5)
             losses.append(objective.losses(ids, mask)["loss"])
     torch.testing.assert_close(*losses)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_batch_that_is_read_again_and_again_is_learned(objective_of, batch_of, family):
+    objective, batch = objective_of(family), batch_of(family)
+    optimizer = torch.optim.Adam(objective.parameters(), lr=5e-3)
+    losses = []
+    for _ in range(80):
+        torch.manual_seed(5)
+        loss = objective.losses(*batch)["loss"]
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(float(loss))
+    assert losses[-1] < 0.6 * losses[0]
+
+
+def test_the_first_guess_of_a_network_is_by_frequency(objective_of, batch_of):
+    ids, mask = batch_of("bert")
+    objective = objective_of("bert")
+    uniform = float(objective.losses(ids, mask)["loss"])
+    counts = np.bincount(ids[mask == 1].numpy(), minlength=600)
+    objective.start_from_frequencies(counts)
+    torch.manual_seed(5)
+    loss = float(objective.losses(ids, mask)["loss"])
+    torch.manual_seed(5)
+    said = ids[objective._masker(ids)[1]].numpy()
+    assert uniform == pytest.approx(np.log(600), abs=0.2)
+    assert loss == pytest.approx(-np.log((counts[said] + 1) / (counts + 1).sum()).mean(), abs=0.1)
