@@ -337,7 +337,7 @@ def _measure(
     from probe.measures.cooccurrence import top_cooccurring
     from probe.measures.embeddings import word_vectors
     from probe.measures.pairs import topic_pairs
-    from probe.models.loading import load_model
+    from probe.models.loading import choose_dtype, load_model
     from probe.tables import ModelResult
 
     settings, source = context.settings, prepared.source
@@ -365,13 +365,14 @@ def _measure(
             "raise --passages or give more documents."
         )
     batches = pack(batch_maker.lengths, settings.batch_tokens)
+    dtype = choose_dtype(settings.dtype, device)
     with context.progress.stage(f"Loading {source.name} ({weights})"), context.timed("models"):
         model = load_model(
             source,
             weights,
             attention=settings.attention,
             device=device,
-            dtype=settings.dtype,
+            dtype=dtype,
             random_state=settings.seed,
         )
     embedded = model.module.get_input_embeddings().weight.shape[0]
@@ -392,7 +393,7 @@ def _measure(
         "weights": weights,
         "attention": settings.attention,
         "device": device,
-        "dtype": settings.dtype,
+        "dtype": dtype,
         "versions": _versions(_MODEL_PACKAGES),
     }
     with context.timed("passes"):
@@ -411,6 +412,7 @@ def _measure(
         "family": model.family.name,
         "layers": model.layers,
         "heads": model.heads,
+        "dtype": dtype,
         "tokenizer": prepared.vocabulary.fingerprint,
         "corpus_documents": prepared.tokens.documents,
         "corpus_tokens": len(prepared.tokens.ids),

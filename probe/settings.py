@@ -12,7 +12,7 @@ from probe.models.loading import expand_models
 
 DEFAULT_MODEL = "minilm"
 DEFAULT_CORPUS = "wikipedia-sample"
-_DTYPES = ("float32", "bfloat16", "float16")
+_DTYPES = ("float32", "bfloat16", "float16", "auto")
 ALPHA_NAMES = ("symmetric", "asymmetric", "auto")
 ETA_NAMES = ("symmetric", "auto")
 DEFAULT_ITERATIONS = {"gensim": 100, "tomotopy": 200}

@@ -90,7 +90,10 @@ def run(
     ] = RunSettings.attention,
     device: Annotated[str, typer.Option(help="A torch device.", rich_help_panel=_MODEL)] = RunSettings.device,
     dtype: Annotated[
-        str, typer.Option(help="float32, bfloat16 or float16.", rich_help_panel=_MODEL)
+        str,
+        typer.Option(
+            help="float32, bfloat16, float16, or auto: bfloat16 where that is faster.", rich_help_panel=_MODEL
+        ),
     ] = RunSettings.dtype,
     batch_tokens: Annotated[
         int, typer.Option(help="Tokens of a padded batch at most.", rich_help_panel=_MODEL)

@@ -278,6 +278,20 @@ def load_model(
     return examined(source.name, weights, module, family, attention)
 
 
+def choose_dtype(name: str, device: str) -> str:
+    """A torch dtype by name; "auto" is bfloat16 where the processor or GPU computes in it, and so is faster."""
+    import torch
+
+    if name != "auto":
+        return name
+    if device.startswith("cuda"):
+        native = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        # Asked of the processor, not of a clock: the same command must choose the same type every time.
+        native = device == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    return "bfloat16" if native else "float32"
+
+
 def check_attention(name: str, family: Family, attention: str) -> None:
     """Refuse a kind of attention that a family does not have.
 
