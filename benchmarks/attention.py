@@ -11,7 +11,7 @@ share carries topics under three thresholds and both assignments, as in a run. I
 - literal: a loop over layers, heads and pairs, for one head of one passage, extrapolated to the batch.
 
 Seconds are processor time of one thread, so that other work on the machine does not count; ratios are of medians.
-Peak memory is that of a process of its own for each way.
+Peak memory is that of a process of its own for each way, with batches of a run's default size.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 import torch
@@ -45,7 +47,7 @@ from probe.topics import Assignment
 from probe.vocabulary import Vocabulary
 
 VOCABULARY, TOPICS, WORDS_PER_TOPIC = 30_522, 100, (15, 30, 59)
-BATCH_TOKENS = 1024
+BATCH_TOKENS, MEMORY_BATCH_TOKENS = 1024, 4096
 SIZES = {
     "BERT-base": BertConfig(vocab_size=VOCABULARY),
     "MiniLM": BertConfig(
@@ -67,8 +69,7 @@ class Row:
     plain_seconds: float
     probe_over_plain: float
     eager_over_probe: float
-    sums_over_plain: float
-    literal_over_sums: float | None = None
+    literal_over_sums: float
     plain_mb: float | None = None
     probe_mb: float | None = None
     eager_mb: float | None = None
@@ -92,9 +93,11 @@ def random_pairs(random: np.random.Generator) -> TopicPairs:
     return topic_pairs(assignments, np.arange(VOCABULARY), vocabulary)
 
 
-def random_batch(pairs: TopicPairs, length: int, share: float, random: np.random.Generator) -> Batch:
+def random_batch(
+    pairs: TopicPairs, length: int, share: float, random: np.random.Generator, batch_tokens: int = BATCH_TOKENS
+) -> Batch:
     """Passages of nearly one length, as they are packed."""
-    size = BATCH_TOKENS // length
+    size = batch_tokens // length
     lengths = random.integers(length * 15 // 16, length + 1, size=size) - 2
     lengths[0] = length - 2
     offsets = np.cumsum([0, *lengths])
@@ -197,7 +200,7 @@ def memory_of(way: str, name: str, length: int, share: float) -> float:
 def measure_memory(way: str, name: str, length: int, share: float) -> None:
     random = np.random.default_rng(0)
     model, pairs = load(name), random_pairs(random)
-    batch = random_batch(pairs, length, share, random)
+    batch = random_batch(pairs, length, share, random, MEMORY_BATCH_TOKENS)
     run(way, model, pairs, batch)
     if way == "plain":
         del pairs  # what a process without a probe would not hold
@@ -208,30 +211,63 @@ def measure_memory(way: str, name: str, length: int, share: float) -> None:
     print(peak_mb())
 
 
-def measure(turns: int, with_memory: bool, sizes: list[str]) -> list[Row]:
-    """All settings."""
-    rows = []
-    for name in sizes:
-        random = np.random.default_rng(0)
-        model, pairs = load(name), random_pairs(random)
-        for length in LENGTHS:
-            for share in SHARES:
-                batch = random_batch(pairs, length, share, random)
-                seconds: dict[str, list[float]] = {way: [] for way in (*WAYS, "sums")}
-                for turn in range(turns + 1):
-                    for way in WAYS:
-                        taken = run(way, model, pairs, batch)
-                        if turn:  # the first warms up
-                            seconds[way].append(taken)
-                    seconds["sums"].append(sums_alone(model, pairs, batch))
-                plain, probe, eager, sums = (median(seconds[way]) for way in (*WAYS, "sums"))
-                row = Row(name, length, share, plain, probe / plain, eager / probe, sums / plain)
-                row.literal_over_sums = literal(model, pairs, batch) / sums
-                if with_memory:
-                    row.plain_mb, row.probe_mb, row.eager_mb = (memory_of(way, name, length, share) for way in WAYS)
-                print(row, flush=True)
-                rows.append(row)
-    return rows
+def measure(name: str, turns: int, with_memory: bool) -> Iterator[Row]:
+    """All settings of one model."""
+    random = np.random.default_rng(0)
+    model, pairs = load(name), random_pairs(random)
+    for length, share in product(LENGTHS, SHARES):
+        batch = random_batch(pairs, length, share, random)
+        seconds: dict[str, list[float]] = {way: [] for way in (*WAYS, "sums")}
+        for turn in range(turns + 1):
+            for way in WAYS:
+                taken = run(way, model, pairs, batch)
+                if turn:  # the first warms up
+                    seconds[way].append(taken)
+            seconds["sums"].append(sums_alone(model, pairs, batch))
+        plain, probe, eager, sums = (median(seconds[way]) for way in (*WAYS, "sums"))
+        row = Row(name, length, share, plain, probe / plain, eager / probe, literal(model, pairs, batch) / sums)
+        if with_memory:
+            row.plain_mb, row.probe_mb, row.eager_mb = (memory_of(way, name, length, share) for way in WAYS)
+        yield row
+
+
+def markdown(rows: list[Row], command: str) -> str:
+    """A table of the rows."""
+    lines = [
+        "# The attention pass",
+        "",
+        f"`{command}`",
+        "",
+        f"Batches of {BATCH_TOKENS} tokens, processor time of one thread, medians in turns; memory is the peak of a",
+        f"process of its own and of batches of {MEMORY_BATCH_TOKENS} tokens, a run's default. Shares are of tokens that carry topics. Literal is a loop over layers, heads and pairs,",
+        "extrapolated from one head of one passage, against the sums alone.",
+        "",
+        "| model | length | share | plain, s | probe / plain | eager / probe | literal / sums | plain, MB "
+        "| memory, probe / plain | memory, eager / plain |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        memory = ["", "", ""]
+        if row.plain_mb and row.probe_mb and row.eager_mb:
+            memory = [f"{row.plain_mb:.0f}", f"{row.probe_mb / row.plain_mb:.2f}", f"{row.eager_mb / row.plain_mb:.2f}"]
+        cells = [row.model, str(row.length), str(row.share), f"{row.plain_seconds:.2f}", f"{row.probe_over_plain:.3f}"]
+        cells += [f"{row.eager_over_probe:.2f}", f"{row.literal_over_sums:,.0f}", *memory]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def write(rows: list[Row], out: Path, turns: int, command: str) -> None:
+    """Write `attention.json` and `attention.md`."""
+    out.mkdir(parents=True, exist_ok=True)
+    report = {
+        "command": command,
+        "batch_tokens": BATCH_TOKENS,
+        "turns": turns,
+        "versions": {package: version(package) for package in ("torch", "transformers", "numpy")},
+        "rows": [asdict(row) for row in rows],
+    }
+    (out / "attention.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    (out / "attention.md").write_text(markdown(rows, command), encoding="utf-8")
 
 
 def main() -> None:
@@ -247,10 +283,13 @@ def main() -> None:
         way, name, length, share = arguments.memory
         measure_memory(way, name, int(length), float(share))
         return
-    rows = measure(arguments.turns, not arguments.no_memory, arguments.sizes)
-    report: dict[str, Any] = {"batch_tokens": BATCH_TOKENS, "turns": arguments.turns, "rows": [asdict(r) for r in rows]}
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "attention.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    command = " ".join(["OMP_NUM_THREADS=1 python benchmarks/attention.py", *sys.argv[1:]])
+    rows: list[Row] = []
+    for name in arguments.sizes:
+        for row in measure(name, arguments.turns, not arguments.no_memory):
+            print(row, flush=True)
+            rows.append(row)
+            write(rows, arguments.out, arguments.turns, command)
 
 
 if __name__ == "__main__":

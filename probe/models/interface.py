@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend
+from torch.overrides import TorchFunctionMode
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
@@ -22,7 +24,7 @@ IMPLEMENTATION = "probe"
 
 @dataclass(frozen=True)
 class Call:
-    """One call of an attention layer, heard before its output is computed.
+    """One attention layer's call of SDPA.
 
     Attributes:
         module: the attention layer.
@@ -31,7 +33,8 @@ class Call:
         mask: None, bool (True is attended to) or additive float, broadcastable to [batch, heads, queries, keys].
         scaling: factor of the scores; None for width ** -0.5.
         is_causal: no key after the query is seen.
-        position_bias: added to the scores (T5), broadcastable like the mask.
+        log_sums: [batch, heads, queries] logarithm of the sum of the exponentials of a query's scores; None where the
+            device's SDPA does not tell.
     """
 
     module: torch.nn.Module
@@ -40,7 +43,7 @@ class Call:
     mask: torch.Tensor | None
     scaling: float | None
     is_causal: bool
-    position_bias: torch.Tensor | None
+    log_sums: torch.Tensor | None
 
     @property
     def heads(self) -> int:
@@ -57,26 +60,36 @@ class Call:
         Returns:
             [passages, heads, rows, rows] float32.
         """
-        attention = torch.softmax(self._scores(part, queries), dim=-1)
-        return at_keys(attention, keys)
+        query, key = at_queries(self.query[part], queries).float(), self.key[part]
+        # The factor is cheaper on the queries than on the scores.
+        query = query * (query.shape[-1] ** -0.5 if self.scaling is None else self.scaling)
+        hidden = self._hidden(part, queries, key.shape[2])
+        if self.log_sums is None:
+            scores = _scores(query, key.float())
+            if hidden is not None:
+                scores += hidden
+            return at_keys(torch.softmax(scores, dim=-1), keys)
+        scores = _scores(query, at_queries(key, keys).float())
+        scores -= at_queries(self.log_sums[part, :, :, None], queries)
+        if hidden is not None:
+            scores += at_keys(hidden, keys)
+        return scores.exp_()
 
-    def _scores(self, part: slice, queries: torch.Tensor) -> torch.Tensor:
-        """[passages, heads, rows, all keys] float32."""
-        query, key = at_queries(self.query[part], queries).float(), self.key[part].float()
-        passages, heads, rows, width = query.shape
-        # The factor is cheaper on the queries than on the scores. Heads that share a key are put below one another.
-        query = query * (width**-0.5 if self.scaling is None else self.scaling)
-        shared = query.reshape(passages, key.shape[1], -1, width)
-        scores = torch.matmul(shared, key.transpose(2, 3)).view(passages, heads, rows, -1)
-        if self.position_bias is not None:
-            scores += at_queries(_part(self.position_bias, part), queries)
+    def _hidden(self, part: slice, queries: torch.Tensor, keys: int) -> torch.Tensor | None:
+        """What is added to the scores of some queries, [passages or 1, heads or 1, rows, all keys]."""
         if self.is_causal:
-            ahead = torch.arange(key.shape[2], device=key.device) > queries[:, :, None]
-            scores += _minus_infinity_where(ahead[:, None])
-        elif self.mask is not None:
-            mask = at_queries(_part(self.mask, part), queries)
-            scores += _minus_infinity_where(~mask) if mask.dtype == torch.bool else mask
-        return scores
+            return _minus_infinity_where((torch.arange(keys, device=queries.device) > queries[:, :, None])[:, None])
+        if self.mask is None:
+            return None
+        mask = at_queries(self.mask if len(self.mask) == 1 else self.mask[part], queries)
+        return _minus_infinity_where(~mask) if mask.dtype == torch.bool else mask.float()
+
+
+def _scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    """Dot products; heads that share a key are put below one another."""
+    passages, heads, rows, width = query.shape
+    shared = query.reshape(passages, key.shape[1], -1, width)
+    return torch.matmul(shared, key.transpose(2, 3)).view(passages, heads, rows, -1)
 
 
 _hear: ContextVar[Callable[[Call], None] | None] = ContextVar("hear", default=None)
@@ -92,40 +105,48 @@ def hearing_calls(hear: Callable[[Call], None]) -> Iterator[None]:
         _hear.reset(token)
 
 
-def _attention_forward(
-    module: torch.nn.Module,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attention_mask: torch.Tensor | None,
-    dropout: float = 0.0,
-    scaling: float | None = None,
-    is_causal: bool | None = None,
-    position_bias: torch.Tensor | None = None,
-    **kwargs: Any,
-) -> tuple[torch.Tensor, None]:
-    hear = _hear.get()
-    if hear is not None:
-        # As in sdpa_attention_forward: a mask holds all there is to know; without one, the module's word counts.
-        is_causal_here = getattr(module, "is_causal", True) if is_causal is None else is_causal
-        causal = attention_mask is None and bool(is_causal_here) and query.shape[2] > 1
-        hear(Call(module, query, key, attention_mask, scaling, causal, position_bias))
-    return sdpa_attention_forward(
-        module,
-        query,
-        key,
-        value,
-        attention_mask,
-        dropout=dropout,
-        scaling=scaling,
-        is_causal=is_causal,
-        position_bias=position_bias,
-        **kwargs,
+class _Hearing(TorchFunctionMode):
+    """Hears the one call of SDPA that a layer makes, with the mask and bias that the library has made for it."""
+
+    def __init__(self, module: torch.nn.Module, hear: Callable[[Call], None]):
+        super().__init__()
+        self._module = module
+        self._hear = hear
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is not torch.nn.functional.scaled_dot_product_attention:
+            return func(*args, **kwargs)
+        query, key = args[:2]
+        output, log_sums = _sdpa(*args, **kwargs)
+        mask, scale, causal = (kwargs.get(name) for name in ("attn_mask", "scale", "is_causal"))
+        self._hear(Call(self._module, query, key, mask, scale, bool(causal), log_sums))
+        return output
+
+
+def _sdpa(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, **kwargs: Any
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """SDPA, with the log-sums of the scores where its implementation has them anyway."""
+    choice = torch._fused_sdp_choice(query, key, value, **kwargs)
+    if query.device.type != "cpu" or choice != SDPBackend.FLASH_ATTENTION.value or kwargs.get("enable_gqa"):
+        return torch.nn.functional.scaled_dot_product_attention(query, key, value, **kwargs), None
+    mask = kwargs.get("attn_mask")
+    if mask is not None and mask.dtype == torch.bool:
+        mask = _minus_infinity_where(~mask).to(query.dtype)
+    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+        query, key, value, 0.0, kwargs.get("is_causal", False), attn_mask=mask, scale=kwargs.get("scale")
     )
 
 
-def _part(full: torch.Tensor, part: slice) -> torch.Tensor:
-    return full if full.shape[0] == 1 else full[part]
+def _attention_forward(module: torch.nn.Module, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, None]:
+    hear = _hear.get()
+    if hear is None:
+        return sdpa_attention_forward(module, *args, **kwargs)
+    with _Hearing(module, hear):
+        return sdpa_attention_forward(module, *args, **kwargs)
 
 
 def _minus_infinity_where(hidden: torch.Tensor) -> torch.Tensor:

@@ -10,6 +10,7 @@ import torch
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from probe.measures.attention import AttentionSums, attention_sums_literal, measure_attention
 from probe.measures.batches import BatchMaker
@@ -61,7 +62,7 @@ def case(request, tiny_models, tmp_path_factory, small_corpus):
     from corpora import open_corpus
 
     family, _, attention = request.param.partition(":")
-    source = find_model(str(tiny_models(family)))
+    source = find_model(family if family == "minilm" else str(tiny_models(family)))
     tokenizer = load_tokenizer(source)
     vocabulary = build_vocabulary(tokenizer, {"the", "of", "and"})
     tokens = tokenize(open_corpus(str(small_corpus)), tokenizer, vocabulary, tmp_path_factory.mktemp("tokens"))
@@ -212,6 +213,40 @@ def test_table_of_pairs_adds_up_to_the_class_sums(case):
         for offset, state in enumerate((1, 2)):
             expected = found.documents[:, 2 * column + offset].sum()
             assert part[states == state].sum() / 2 == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("case", ["bert", "t5", "modernbert", "llama"], indirect=True)
+def test_an_sdpa_that_does_not_tell_its_log_sums_gives_the_same(case):
+    everything = [np.arange(len(case.passages))]
+    expected = case.sums(everything)
+    with sdpa_kernel(SDPBackend.MATH):
+        _assert_equal(case.sums(everything), expected)
+
+
+@pytest.mark.parametrize("case", ["minilm"], indirect=True)
+def test_bfloat16_shifts_the_ratio_by_less_than_a_tenth_of_its_interval(case):
+    """A trained model; its softmax and sums are in float32 all the same."""
+
+    def ratio(model):
+        sums = measure_attention(model, case.maker(), batches, case.pairs)
+        columns = slice(4, 6)  # the widest single assignment
+        draws = resample_documents(sums.documents[:, columns], sums.document_pairs[:, columns], 200, 0)
+        same, different = sums.documents[:, columns].sum(0) / sums.document_pairs[:, columns].sum(0)
+        return same / different, interval(draws[:, 0] / draws[:, 1])
+
+    batches = pack(case.maker().lengths, 2048)
+    exact, (low, high) = ratio(case.model)
+    rounded, _ = ratio(load_model(find_model("minilm"), dtype="bfloat16"))
+    assert low < exact < high
+    assert 0 < abs(rounded - exact) < (high - low) / 10
+
+
+@pytest.mark.parametrize("case", ["bert"], indirect=True)
+def test_passages_read_in_parts_give_the_same(case, monkeypatch):
+    everything = [np.arange(len(case.passages))]
+    expected = case.sums(everything)
+    monkeypatch.setattr("probe.measures.attention._SCORES", 1)
+    _assert_equal(case.sums(everything), expected)
 
 
 @pytest.mark.parametrize("case", ["bert", "deberta-v2", "gpt2"], indirect=True)

@@ -19,7 +19,15 @@ from safetensors.torch import load_file, save_file
 import probe
 from probe.errors import ProbeError
 from probe.models.families import family_of, usable_positions
-from probe.models.loading import expand_models, find_model, known_models, load_config, load_model, load_tokenizer
+from probe.models.loading import (
+    choose_dtype,
+    expand_models,
+    find_model,
+    known_models,
+    load_config,
+    load_model,
+    load_tokenizer,
+)
 from probe.settings import LdaSettings
 
 
@@ -317,3 +325,11 @@ def test_a_model_that_is_whole_in_the_cache_needs_no_hub(bert, tmp_path, monkeyp
     assert load_model(source).layers == 3
     (snapshot / "model.safetensors").unlink()
     assert "is not whole in its cache" in _refusal(find_model, "some/bert")
+
+
+def test_auto_is_bfloat16_where_the_processor_computes_in_it(monkeypatch):
+    for native, expected in ((True, "bfloat16"), (False, "float32")):
+        monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda native=native: native)
+        monkeypatch.setattr("torch.cpu._is_amx_tile_supported", lambda: False)
+        assert choose_dtype("auto", "cpu") == expected
+    assert choose_dtype("float16", "cpu") == "float16"
