@@ -52,7 +52,7 @@ Measure = Literal[
 Site = Literal["word", "layer", "attention"]
 FREQUENCY_STRATA = 10
 PMI_STRATA = 10
-_CENTERED = "embeddings centered on the mean of the labelled words"
+_CENTERED = "centering on the mean of the labelled words makes the different-topic mean about zero"
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,9 @@ def estimate_all(
                 different_draws=quantity.draws[1],
                 null=(same[index, :resamples], different[index, :resamples]),
                 frequency_null=(same[index, resamples:], different[index, resamples:]),
+                no_ratio=_CENTERED if quantity.measure == "cosine_centered" else "",
             )
-            remark = _CENTERED if quantity.measure == "cosine_centered" else ""
-            found.append(MeasuredEstimate(assignment, quantity.measure, quantity.site, estimate, remark))
+            found.append(MeasuredEstimate(assignment, quantity.measure, quantity.site, estimate))
         if single:
             strata = _pmi_strata(statistics.pmi[np.ix_(position, position)])
             found += [

@@ -28,6 +28,7 @@ class Estimate:
         null: [resamples] same-topic and different-topic means under permuted topic labels; None where there is no
             such null.
         frequency_null: the same with labels permuted among words of like frequency.
+        no_ratio: why there is no ratio by construction; empty where there is one.
     """
 
     same: float
@@ -38,10 +39,13 @@ class Estimate:
     different_draws: np.ndarray
     null: tuple[np.ndarray, np.ndarray] | None = None
     frequency_null: tuple[np.ndarray, np.ndarray] | None = None
+    no_ratio: str = ""
 
     @property
     def withheld(self) -> str:
         """Why the ratio has no meaning; empty where it has one."""
+        if self.no_ratio:
+            return self.no_ratio
         if not self.same_pairs:
             return "no same-topic pair"
         if not self.different_pairs:

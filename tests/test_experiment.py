@@ -70,6 +70,16 @@ def test_every_cell_is_filled_or_withheld_with_a_reason(finished):
     assert len(finished[0].tables["table1"]) == 2 * 2 * 2  # models, weights, thetas
 
 
+def test_the_controls_are_rows_and_a_centered_cosine_has_a_p_value_and_no_ratio(finished):
+    measures = finished[0].tables["measures"]
+    single = measures[measures["assignment"] == "single"].groupby("measure")
+    for control in ("cosine_centered", "cosine_pmi_matched", "attention_pmi_matched", "attention_distance_matched"):
+        assert len(single.get_group(control)) == 8
+    centered = single.get_group("cosine_centered")
+    assert centered["ratio"].isna().all()
+    assert centered[["p_value", "frequency_p_value"]].notna().all(axis=None)
+
+
 def test_albert_has_as_many_layers_as_calls(finished):
     layers = finished[0].tables["layers"]
     assert layers.groupby(["model", "weights", "theta", "assignment"]).size().eq(3 * 4).all()
