@@ -240,8 +240,8 @@ def markdown(rows: list[Row], command: str) -> str:
         "",
         f"Batches of {BATCH_TOKENS} tokens, processor time of one thread, medians in turns; memory is the peak of a",
         f"process of its own with batches of {MEMORY_BATCH_TOKENS} tokens, a run's default. Shares are of tokens that",
-        "carry topics. Literal is a loop over layers, heads and pairs, extrapolated from one head of one passage, against",
-        "the sums alone.",
+        "carry topics. Literal is a loop over layers, heads and pairs, extrapolated from one head of one passage,",
+        "against the sums alone.",
         "",
         "| model | length | share | plain, s | probe / plain | eager / probe | literal / sums | plain, MB "
         "| memory, probe / plain | memory, eager / plain |",
