@@ -130,8 +130,12 @@ def _sdpa(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, **kwargs: Any
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """SDPA, with the log-sums of the scores where its implementation has them anyway."""
-    choice = torch._fused_sdp_choice(query, key, value, **kwargs)
-    if query.device.type != "cpu" or choice != SDPBackend.FLASH_ATTENTION.value or kwargs.get("enable_gqa"):
+    flash = (
+        query.device.type == "cpu"
+        and not kwargs.get("enable_gqa")
+        and torch._fused_sdp_choice(query, key, value, **kwargs) == SDPBackend.FLASH_ATTENTION.value
+    )
+    if not flash:
         return torch.nn.functional.scaled_dot_product_attention(query, key, value, **kwargs), None
     mask = kwargs.get("attn_mask")
     if mask is not None and mask.dtype == torch.bool:
