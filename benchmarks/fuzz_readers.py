@@ -11,6 +11,9 @@ A traceback, a document that is not valid, or an input that takes longer than 20
 from __future__ import annotations
 
 import argparse
+import bz2
+import gzip
+import lzma
 import os
 import subprocess
 import sys
@@ -31,6 +34,11 @@ ENDINGS = {
     ".xml": "a.xml",
     ".parquet": "a.parquet",
     ".arrow": "stream.arrow",
+    ".jsonl.gz": "a.jsonl",
+    ".jsonl.bz2": "a.jsonl",
+    ".jsonl.xz": "a.jsonl",
+    ".jsonl.zst": "a.jsonl",
+    ".xml.bz2": "a.xml",
 }
 """What atheris fuzzes, and the file of tests/corpora/test_formats.py it starts from."""
 
@@ -68,6 +76,7 @@ def by_atheris(runs: int) -> bool:
 def one_reader(ending: str, runs: int) -> None:
     """Does not return: atheris ends the process."""
     import atheris
+    import zstandard
 
     sys.path.insert(0, str(ROOT))
     with atheris.instrument_imports(include=["corpora"]):
@@ -77,8 +86,10 @@ def one_reader(ending: str, runs: int) -> None:
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
     seeds = folder / "seeds"
     seeds.mkdir()
-    WRITERS[ENDINGS[ending]](folder / f"whole{ending}")
-    (seeds / "whole").write_bytes((folder / f"whole{ending}").read_bytes())
+    whole = folder / ENDINGS[ending]
+    WRITERS[ENDINGS[ending]](whole)
+    pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstandard.compress}
+    (seeds / "whole").write_bytes(pack.get(Path(ending).suffix, bytes)(whole.read_bytes()))
     path = folder / f"a{ending}"
     read = read_all(path)
 

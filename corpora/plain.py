@@ -9,10 +9,10 @@ from corpora.compression import open_bytes
 from corpora.document import Document
 from corpora.errors import CorpusError
 from corpora.source import Options, row_id
-from corpora.text import LONGEST_DOCUMENT, MARK_BAD_BYTES, cut
+from corpora.text import LONGEST_DOCUMENT, bad_bytes, cut
 from corpora.wikitext import articles, starts_wikitext
 
-LONGEST_LINE = 1 << 28
+LONGEST_LINE = 1 << 26
 """Characters after which a line is taken for garbage instead of being read into memory."""
 
 LOOKED_AT = 10_000_000
@@ -20,13 +20,13 @@ LOOKED_AT = 10_000_000
 
 
 def open_text(path: Path, encoding: str) -> io.TextIOWrapper:
-    """Opens a text file, decompressed; bad bytes come out as `corpora.text.NOT_TEXT`."""
+    """Opens a text file, decompressed; for bad bytes see `corpora.text.bad_bytes`."""
     stream = open_bytes(path)
     buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)
     if encoding == "utf-8":
         head = buffered.peek(4)[:4]
         encoding = "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
-    return io.TextIOWrapper(buffered, encoding=encoding, errors=MARK_BAD_BYTES)
+    return io.TextIOWrapper(buffered, encoding=encoding, errors=bad_bytes(encoding))
 
 
 def lines(path: Path, encoding: str) -> Iterator[str]:

@@ -38,8 +38,15 @@ def _mark(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("corpora.mark", _mark)
-MARK_BAD_BYTES = "corpora.mark"
-"""Name of the codec error handler that puts `NOT_TEXT` for every undecodable byte."""
+
+
+def bad_bytes(encoding: str) -> str:
+    """Name of the error handler to decode with: every undecodable byte comes out as one `NOT_TEXT`.
+
+    For UTF-8 as one lone surrogate, which `clean` counts all the same: that handler is hundreds of times
+    faster, so that a file of garbage is as quickly done with as any other.
+    """
+    return "surrogateescape" if encoding in ("utf-8", "utf-8-sig") else "corpora.mark"
 
 
 def clean(text: str) -> tuple[str, int]:

@@ -13,14 +13,15 @@ from corpora.errors import BrokenInputError, CorpusError
 from corpora.markup import is_redirect, plain_text
 from corpora.report import ReadingReport
 from corpora.source import ARTICLES, row_id
-from corpora.text import MARK_BAD_BYTES
+from corpora.text import NOT_TEXT, bad_bytes
 
 _CHUNK = 1 << 18
 _HEAD = 1 << 14
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*encoding=["']([\w.-]+)["']""")
 _LANGUAGE = re.compile(r"""<mediawiki[^>]*\sxml:lang=["']([\w-]+)["']""")
 # What XML does not allow at all; a dump cut or joined by hand may hold it.
-_NOT_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)], " ")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _HIDDEN = {"-2", "6", "14"}
 """Keys of the namespaces whose links show no text: media, file, category."""
@@ -58,7 +59,7 @@ class _Parser:
     def feed(self, text: str) -> None:
         """Parses on; raises `BrokenInputError` where the XML is not well formed."""
         try:
-            self._expat.Parse(text.translate(_NOT_XML), False)
+            self._expat.Parse(_LONE_SURROGATE.sub(NOT_TEXT, _NOT_XML.sub(" ", text)), False)
         except expat.ExpatError as error:
             raise BrokenInputError(f"{self.name} is not well-formed XML ({error}); fetch it again") from None
 
@@ -130,7 +131,7 @@ def _encoding(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     declared = _DECLARED.match(head.removeprefix(b"\xef\xbb\xbf"))
-    return declared[1].decode() if declared else "utf-8-sig"
+    return codecs.lookup(declared[1].decode()).name if declared else "utf-8-sig"
 
 
 def read_dump(
@@ -156,7 +157,8 @@ def read_dump(
                 data = stream.read(_CHUNK) or b""
                 if decoder is None:
                     try:
-                        decoder = codecs.getincrementaldecoder(_encoding(data))(MARK_BAD_BYTES)
+                        encoding = _encoding(data)
+                        decoder = codecs.getincrementaldecoder(encoding)(bad_bytes(encoding))
                     except LookupError:
                         raise CorpusError(
                             f"{path} declares an encoding that is not known here; convert it to UTF-8"

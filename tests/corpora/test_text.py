@@ -1,3 +1,4 @@
+import bz2
 import time
 import unicodedata
 from pathlib import Path
@@ -128,3 +129,13 @@ def test_a_wrong_encoding_is_noticed(tmp_path: Path) -> None:
     report = open_corpus(str(path)).report()
     assert "were no text; is the encoding right?" in report.notes[0]
     assert open_corpus(str(path), encoding="utf-16-le").report().notes == []
+
+
+def test_garbage_takes_no_longer_than_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.bz2"
+    path.write_bytes(bz2.compress(b"text\n\n" + b"\xff" * 20_000_000))
+    started = time.process_time()
+    corpus = open_corpus(str(path))
+    assert sum(len(document.text) for document in corpus) < 100
+    assert time.process_time() - started < 10
+    assert corpus.report().replaced == 20_000_000
