@@ -129,7 +129,7 @@ class RunSettings:
     title_field: str | None = None
     language: str | None = None
     encoding: str = "utf-8"
-    passages: int = 1000
+    passages: int = 600
     max_length: int = 128
     attention: Attention = "encoder"
     lda: LdaSettings = field(default_factory=LdaSettings)

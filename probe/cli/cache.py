@@ -18,7 +18,6 @@ def cache(
     """Show the finished work that later runs use again, or remove it.
 
     Examples:
-
       probe cache
 
       probe cache --clear
