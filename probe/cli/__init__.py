@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from probe.cli import cache, compare, corpora, models, run, synthetic, table
+from probe.cli import cache, compare, corpora, dynamics, models, pretrain, run, synthetic, table
 
 app = typer.Typer(
     name="probe",
@@ -20,6 +20,8 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("table")(table.table)
 app.command("compare")(compare.compare)
+app.command("pretrain")(pretrain.pretrain)
+app.command("dynamics")(dynamics.dynamics)
 app.command("models")(models.models)
 app.command("corpora")(corpora.corpora)
 app.command("cache")(cache.cache)
