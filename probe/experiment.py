@@ -144,7 +144,7 @@ def run_experiment(
         ProbeError: an argument or an input cannot be used.
         CorpusError: the corpus cannot be read.
     """
-    from corpora import open_corpus
+    from corpora import catalog, open_corpus
     from corpora.stop_words import stop_words
 
     context = _Context(settings, Cache(cache), progress or Silent())
@@ -209,7 +209,8 @@ def run_experiment(
             "device": device,
             "corpus": {
                 "name": corpus.name,
-                "source": corpus.source,
+                # A named corpus is found by its name; where its file lies on this machine says nothing elsewhere.
+                "source": next((e.how_read for e in catalog() if e.name == settings.corpus), corpus.source),
                 "language": corpus.language,
                 "license": corpus.license,
                 "lda_unit": corpus.lda_unit,
