@@ -13,9 +13,9 @@ def pretrain(
     out: Annotated[Path, typer.Option(help="Folder for the model and its checkpoints.")],
     corpus: Annotated[str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")] = "wikipedia-sample",
     size: Annotated[str, typer.Option(help="tiny, small (about 1.5 M parameters) or base.")] = "small",
-    steps: Annotated[int, typer.Option(help="Optimizer steps.")] = 3000,
-    batch_tokens: Annotated[int, typer.Option(help="Tokens of a batch at most, padding included.")] = 2048,
-    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 1e-3,
+    steps: Annotated[int, typer.Option(help="Optimizer steps.")] = 500,
+    batch_tokens: Annotated[int, typer.Option(help="Tokens of a batch at most, padding included.")] = 8192,
+    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-3,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     documents: Annotated[int | None, typer.Option(help="Read at most so many documents.", show_default="all")] = None,
     checkpoint_every: Annotated[

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CHECKPOINTS = "checkpoints"
 CHECKPOINT = "checkpoint-{step}"
 MAX_LENGTH = 128
-LEARNING_RATE = 1e-3
+LEARNING_RATE = 2e-3
 _STATE = "training.pt"
 _WARM_UP = 0.06
 _BETAS = (0.9, 0.98)
@@ -65,8 +65,8 @@ class PretrainSettings:
     family: str
     corpus: str = "wikipedia-sample"
     size: str = "small"
-    steps: int = 3000
-    batch_tokens: int = 2048
+    steps: int = 500
+    batch_tokens: int = 8192
     learning_rate: float = LEARNING_RATE
     seed: int = 0
     documents: int | None = None
