@@ -69,8 +69,9 @@ def top_cooccurring(bags: Bags, vocabulary: Vocabulary, size: int) -> TopPairs:
         counts = together[first, second]
         # `nonzero` goes by first, then second word: a stable sort breaks ties by token ids.
         best = np.argsort(-counts, kind="stable")[:size]
-        rarer = frequency[order[taken]] if taken < len(order) else 0
-        if taken == len(order) or (len(best) == size and counts[best[-1]] > rarer):
+        # No pair with a word that was left out is in more passages than that word.
+        outside = frequency[order[taken]] if taken < len(order) else 0
+        if taken == len(order) or (len(best) == size and (counts[best] > outside).all()):
             words = bags.words[chosen].astype(np.int64)
             return TopPairs(words[first[best]], words[second[best]], counts[best])
         taken = min(2 * taken, len(order))
