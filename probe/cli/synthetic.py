@@ -287,7 +287,7 @@ def _show(result: Result, model: TopicModel, masking: Masking) -> None:
 def _save(result: Result, out: Path) -> None:
     import numpy as np
 
-    from probe.synthetic.files import whole_file, write_csv
+    from probe.files import whole_file, write_csv
 
     runs = [
         {"seed": seed, "learning_rate": rate, "development_loss": loss, "steps": int(steps)}

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from probe.errors import ProbeError
 from probe.experiment import run_experiment
+from probe.files import whole_file
 from probe.pretraining.checkpoints import Checkpoint, find_checkpoints, recorded_loss
 from probe.progress import Progress, Silent
 from probe.settings import RunSettings
-from probe.synthetic.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd

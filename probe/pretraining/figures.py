@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from probe.synthetic.files import whole_file
+from probe.files import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd

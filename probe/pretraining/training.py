@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from probe.cache import Cache
 from probe.errors import ProbeError
+from probe.files import whole_file
 from probe.pretraining.architectures import check_family, encoder_config, size_of
 from probe.progress import Progress, Silent
-from probe.synthetic.files import whole_file
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

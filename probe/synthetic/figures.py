@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from probe.synthetic.files import whole_file
+from probe.files import whole_file
 
 _STYLE = {
     "svg.hashsalt": "topic-probe",

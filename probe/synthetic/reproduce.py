@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from probe.errors import ProbeError
+from probe.files import write_csv
 from probe.progress import Progress
 from probe.synthetic import figures, theory, verification
-from probe.synthetic.files import write_csv
 from probe.synthetic.measures import CLASSES, attention_by_class, value_scores
 from probe.synthetic.published import TABLE_3, TABLE_4, Row
 from probe.synthetic.topic_model import Documents, MaskedDocuments, Masking, TopicModel, mask_documents
