@@ -312,6 +312,8 @@ def _matched_on_distance(
 
     observed = matched(np.ones((1, len(attention))))
     draws = matched(draw_weights(len(attention), resamples, random_state)).means()
+    if ((pairs.sum(axis=1) > 0).sum(axis=0) < 2).any():
+        draws = (np.full(resamples, np.nan),) * 2
     same, different = observed.means()
     estimate = Estimate(
         same=float(same[0]),

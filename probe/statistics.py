@@ -50,6 +50,8 @@ class Estimate:
             return "no same-topic pair"
         if not self.different_pairs:
             return "no different-topic pair"
+        if not np.isfinite(ratio_draws(self)).any():
+            return "its pairs lie in one document or have no match, so no interval can be drawn"
         finite = self.different_draws[np.isfinite(self.different_draws)]
         low, high = interval(finite)
         deviation = float(finite.std()) if len(finite) else np.inf
@@ -110,7 +112,7 @@ def resample_documents(sums: np.ndarray, pairs: np.ndarray, resamples: int, rand
         random_state: seed.
 
     Returns:
-        [resamples, columns] means.
+        [resamples, columns] means; NaN in columns whose pairs all lie in one document.
     """
     random = np.random.default_rng(random_state)
     documents = len(sums)
@@ -120,6 +122,8 @@ def resample_documents(sums: np.ndarray, pairs: np.ndarray, resamples: int, rand
         size = min(step, resamples - first)
         weights = random.multinomial(documents, np.full(documents, 1 / documents), size=size).astype(float)
         means[first : first + size] = _divide(weights @ sums, weights @ pairs)
+    # Drawing one document again and again is an interval of no width.
+    means[:, (pairs > 0).sum(axis=0) < 2] = np.nan
     return means
 
 

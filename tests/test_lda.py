@@ -125,6 +125,15 @@ def test_progress_rises_from_0_to_1_and_changes_nothing(engine, planted):
     assert watched.tobytes() == fit_lda(bags, small(engine)).tobytes()
 
 
+@pytest.fixture
+def _interruptible():
+    """A job in the background of a shell ignores Ctrl-C, and so would the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ctrl_c_ends_the_fit(engine, planted):
     def interrupt(share: float) -> None:

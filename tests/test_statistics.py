@@ -118,3 +118,13 @@ def test_matching_compares_within_strata_and_leaves_out_the_unmatched():
     # The pair (3, 2) is same-topic, but nothing in its stratum is different-topic.
     assert (same[0], different[0]) == (6.0, 3.0)
     assert matched.matched_share[0] == 0.5
+
+
+def test_pairs_of_one_document_give_no_interval_and_no_ratio():
+    sums, pairs = np.array([[3.0, 2.0], [0.0, 0.0], [0.0, 1.0]]), np.array([[2, 2], [0, 0], [0, 1]])
+    draws = resample_documents(sums, pairs, 50, 0)
+    assert np.isnan(draws[:, 0]).all()
+    assert np.isfinite(draws[:, 1]).any()
+    estimate = Estimate(1.5, 1.0, 2, 3, draws[:, 0], draws[:, 1])
+    assert np.isnan(estimate.ratio)
+    assert "lie in one document" in estimate.withheld
