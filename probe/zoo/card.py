@@ -72,7 +72,7 @@ def make_zoo_folder(training: Path, folder: Path, text: str, license: str) -> No
     info = json.loads(record.read_text(encoding="utf-8"))
     info["arguments"]["corpus"] = Path(info["arguments"]["corpus"]).name
     tokenizer, model = load_tokenizer(find_model(str(training))), AutoModel.from_pretrained(training)
-    size = 2 * sum(weight.numel() for weight in model.state_dict().values())
+    size = 2 * model.num_parameters()
     if size > LARGEST:
         raise ProbeError(f"The weights of {training} take {size:,} bytes, more than {LARGEST:,}: train a smaller one.")
     save_model(model, tokenizer, folder, "float16")
