@@ -22,7 +22,7 @@ def find_onsets(ratios: pd.DataFrame) -> pd.DataFrame:
     Returns:
         `theta, measure, site, onset, half`. `onset`: the first step from which on the p-value stays below 0.01.
         `half`: the first step from which on the ratio is above 1 by at least half of what it is at the last step.
-        Both are missing where there is no such step.
+        Both are missing where the ratio at the last step is not above chance.
     """
     import pandas as pd
 
@@ -30,13 +30,15 @@ def find_onsets(ratios: pd.DataFrame) -> pd.DataFrame:
     for (theta, measure, site), group in ratios.groupby(["theta", "measure", "site"], sort=False):
         group = group.sort_values("step")
         last = group["ratio"].iloc[-1]
+        onset = _from_then_on(group["step"], group["p_value"] < SIGNIFICANCE)
+        half = _from_then_on(group["step"], (group["ratio"] - 1 >= (last - 1) / 2) & (last > 1))
         rows.append(
             {
                 "theta": theta,
                 "measure": measure,
                 "site": site,
-                "onset": _from_then_on(group["step"], group["p_value"] < SIGNIFICANCE),
-                "half": _from_then_on(group["step"], (group["ratio"] - 1 >= (last - 1) / 2) & (last > 1)),
+                "onset": onset,
+                "half": None if onset is None else half,
             }
         )
     return pd.DataFrame(rows).astype({"onset": "Int64", "half": "Int64"})
