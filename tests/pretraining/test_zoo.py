@@ -13,6 +13,7 @@ from safetensors import safe_open
 from transformers import AutoModel, AutoTokenizer
 
 from probe.errors import ProbeError
+from probe.experiment import default_folder
 from probe.models.loading import expand_models, find_model, group_models, known_models, load_model, load_tokenizer
 from probe.paper import printed_cooccurrence, printed_ratios
 from probe.settings import RunSettings
@@ -77,7 +78,8 @@ def test_zoo_means_its_five_models():
         *["minilm", "zoo/bart"],
     ]
     assert group_models(NAMES[:4]) == NAMES[:4]
-    assert RunSettings(model=("zoo",)).model == tuple(NAMES)
+    settings = RunSettings(model=("zoo",))
+    assert settings.model == tuple(NAMES) and default_folder(settings, "articles").name == "zoo-articles"
     listed = " ".join(" ".join(line) for line in known_models())
     assert all(name in listed for name in NAMES)
 
