@@ -17,7 +17,7 @@ def dynamics(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="DIR...", help="Folders of checkpoints, hub ids with --revision, or folders this command wrote."
+            metavar="DIR", help="Folders of checkpoints, hub ids with --revision, or folders this command wrote."
         ),
     ],
     revision: Annotated[
