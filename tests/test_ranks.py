@@ -1,7 +1,6 @@
 """Several ranks, started by torchrun, end with the tables of one."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
