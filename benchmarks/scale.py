@@ -3,7 +3,7 @@
     python benchmarks/scale.py [--corpus FILE] [--passages 1000 20000] [--turns N] [--out results/benchmarks]
 
 Memory: the peak of `probe run` in a process of its own, at each number of passages, with tokens and topics found
-finished, so that neither hides what the pass and its statistics hold. The model is a tiny BERT with random weights. A
+finished, so that their making hides nothing of what the pass and its statistics hold. The model is a tiny BERT with random weights. A
 corpus that is not named is drawn from a topic model (100 topics over the words of the Wikipedia sample, seeded),
 large enough for the passages.
 
@@ -107,7 +107,8 @@ def measure_ranks(passages: int, turns: int, folder: Path) -> dict[str, object]:
         "one": [sys.executable, "-m", "probe"],
         "two": [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "probe"],
     }
-    arguments = ["--passages", str(passages)]
+    # Few draws, since only the pass is timed.
+    arguments = ["--passages", str(passages), "--resamples", "100"]
     cache = prepare(arguments, folder)
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     largest = 0.0
@@ -144,7 +145,7 @@ def main() -> None:
     command = parser(__doc__, turns=3)
     command.add_argument("--corpus", type=Path, help="of the memory; a synthetic one by default")
     command.add_argument("--passages", type=int, nargs="+", default=[1000, 20000])
-    command.add_argument("--rank-passages", type=int, default=600)
+    command.add_argument("--rank-passages", type=int, default=400)
     arguments = command.parse_args()
     with TemporaryDirectory() as folder:
         memory = measure_memory(arguments.corpus, arguments.passages, Path(folder))
