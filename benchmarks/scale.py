@@ -3,9 +3,8 @@
     python benchmarks/scale.py [--corpus FILE] [--passages 1000 20000] [--turns N] [--out results/benchmarks]
 
 Memory: the peak of `probe run` in a process of its own, at each number of passages, with tokens and topics found
-finished, so that their making hides nothing of what the pass and its statistics hold. The model is a tiny BERT with random weights. A
-corpus that is not named is drawn from a topic model (100 topics over the words of the Wikipedia sample, seeded),
-large enough for the passages.
+finished. The model is a tiny BERT with random weights. A corpus that is not named is drawn from a topic model (100
+topics over the words of the Wikipedia sample, seeded), large enough for the passages.
 
 Ranks: `torchrun --nproc-per-node 2 -m probe run` against `probe run`, one thread each, with minilm on the Wikipedia
 sample; in turns, tokens and topics found finished. Passages a second are those of the pass (`seconds` in run.json);
