@@ -38,14 +38,13 @@ from probe.preparation import Prepared, prepare
 from probe.progress import Progress, Silent
 from probe.ranks import join_ranks
 from probe.settings import RunSettings
-from probe.topics import KINDS, assign_topics
+from probe.topics import KINDS, Assignment, assign_topics
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from probe.figures import WordDots
     from probe.measures.attention import AttentionSums
-    from probe.measures.pairs import Labelled
     from probe.model_pass import Plan
     from probe.tables import ModelResult
 
@@ -146,9 +145,10 @@ def run_experiment(
     report: dict[str, Any] = {}
     for source in sources:
         prepared = prepare(source, corpus, stops.words, context)
-        topics = None
+        topics, assignments = None, []
         if prepared is not None:
             report = prepared.report
+            assignments = _assignments(prepared, settings)
             topics = topics_table(
                 source.name, settings.theta, prepared.topic_word[0], prepared.bags.words, prepared.vocabulary
             )
@@ -158,7 +158,7 @@ def run_experiment(
             if passed is None or prepared is None or topics is None:
                 continue
             plan, sums = passed
-            results.append(_estimated(source, weights, prepared, plan, sums, context))
+            results.append(_estimated(source, weights, prepared, assignments, plan, sums, context))
             models.append(_facts(source, weights, dtype, prepared, plan, sums))
             if write and figures and weights == "pretrained":
                 dots = _word_dots(prepared, plan, sums, topics, words)
@@ -225,10 +225,17 @@ def _checked_source(name: str, settings: RunSettings, context: Context) -> Model
 
 
 def _estimated(
-    source: ModelSource, weights: Weights, prepared: Prepared, plan: Plan, sums: AttentionSums, context: Context
+    source: ModelSource,
+    weights: Weights,
+    prepared: Prepared,
+    assignments: Sequence[Assignment],
+    plan: Plan,
+    sums: AttentionSums,
+    context: Context,
 ) -> ModelResult:
     """Estimate every measure from the sums of one pass."""
     from probe.estimates import PairStatistics, cooccurrence_means, estimate_all
+    from probe.measures.pairs import Labelled
     from probe.tables import ModelResult
 
     settings = context.settings
@@ -236,17 +243,20 @@ def _estimated(
         context.progress.stage(f"Intervals and nulls of {source.name} ({weights})"),
         context.timed("statistics"),
     ):
-        labelled = _labelled(prepared, plan, settings)
+        words = prepared.bags.words
+        labelled = [Labelled(one, np.searchsorted(plan.pairs.words, words[one.words])) for one in assignments]
         statistics = PairStatistics.of(prepared.bags, plan.pairs.words)
         estimates = estimate_all(sums, plan.pairs, labelled, statistics, settings.resamples, settings.seed)
         cooccurrence = cooccurrence_means(sums, plan.pairs, labelled, plan.top)
     return ModelResult(source.name, weights, estimates, sums, plan.pairs, labelled, cooccurrence)
 
 
-def _labelled(prepared: Prepared, plan: Plan, settings: RunSettings) -> list[Labelled]:
-    """The assignments that are asked for."""
-    from probe.measures.pairs import Labelled
+def _assignments(prepared: Prepared, settings: RunSettings) -> list[Assignment]:
+    """The assignments that are asked for.
 
+    Raises:
+        ProbeError: no two words carry a topic.
+    """
     assignments = [
         assign_topics(topic_word, theta, kind, seed)
         for seed, topic_word in enumerate(prepared.topic_word)
@@ -258,8 +268,7 @@ def _labelled(prepared: Prepared, plan: Plan, settings: RunSettings) -> list[Lab
             "No two words carry a topic, so there is no pair to measure: use a larger --theta, more text, or fewer "
             "--topics."
         )
-    dictionary = prepared.bags.words
-    return [Labelled(one, np.searchsorted(plan.pairs.words, dictionary[one.words])) for one in assignments]
+    return assignments
 
 
 def _facts(

@@ -129,14 +129,14 @@ class AttentionReader:
     def __init__(self, model: LoadedModel, pairs: TopicPairs, documents: int, start: AttentionSums | None = None):
         self._model = model
         self._device = model.device
+        self._words = pairs.words
         levels = np.arange(len(pairs.sizes))
         # [W, seeds * K]: whether a word carries a topic, and [codes, seeds * 2 K]: whether a pair shares one.
         carries = (pairs.first[:, :, None] <= levels).transpose(1, 0, 2).reshape(len(pairs), -1)
         self._carries = self._tensor(carries.astype(np.float32))
         self._same = self._tensor(pairs.same.astype(np.float32))
         self._first = self._tensor(pairs.first.astype(np.int64))
-        # One place more, for a word with itself.
-        self._code = self._tensor(np.append(pairs.code, pairs.code.dtype.type(_ONE_SURFACE)))
+        self._code = self._tensor(pairs.code)
         self._levels = len(levels)
         triangle, columns = len(pairs.code), pairs.columns
         if start is None:
@@ -152,7 +152,7 @@ class AttentionReader:
                 vectors=np.zeros((len(pairs), model.width)),
                 directions=np.zeros((len(pairs), model.width)),
                 occurrences=np.zeros(len(pairs), dtype=np.int64),
-                word_vectors=word_vectors(model, pairs.words),
+                word_vectors=np.zeros((0, 0)),
                 batches=np.zeros(1, dtype=np.int64),
             )
         self._sums = {field.name: self._tensor(getattr(start, field.name)) for field in fields(start)}
@@ -162,7 +162,9 @@ class AttentionReader:
 
     def sums(self) -> AttentionSums:
         """What has been added up so far (on the CPU it shares the reader's memory)."""
-        return AttentionSums(**{name: tensor.cpu().numpy() for name, tensor in self._sums.items()})
+        arrays = {name: tensor.cpu().numpy() for name, tensor in self._sums.items()}
+        # Taken only here, so that they need no memory beside the pass.
+        return AttentionSums(**arrays | {"word_vectors": word_vectors(self._model, self._words)})
 
     @torch.inference_mode()
     def read(self, batch: Batch) -> None:
@@ -185,8 +187,11 @@ class AttentionReader:
         else:
             self._debias = batch.lengths[:, None, None] / NORMAL_LENGTH
         words = batch.words.clamp(min=0)
-        self._places = self._triangle_places(words[:, :, None], words[:, None, :])
-        code = self._code[self._places]
+        high, low = torch.maximum(words[:, :, None], words[:, None]), torch.minimum(words[:, :, None], words[:, None])
+        # Where a pair of different words stands in a packed triangle.
+        self._places = high * (high - 1) // 2 + low
+        same_word = high == low
+        code = self._code[torch.where(same_word, 0, self._places)].masked_fill_(same_word, _ONE_SURFACE)
         known = self._known[:, :, None] & self._known[:, None, :]
         one_surface = known & (code == _ONE_SURFACE)
         self._counted = known & ~one_surface
@@ -201,11 +206,6 @@ class AttentionReader:
         self._states = self._same[self._alike.of(code).long()]
         self._debiased_states = self._states * self._alike.of(self._debias.expand(code.shape))[:, None]
         self._attention = torch.zeros(code.shape, device=self._device)
-
-    def _triangle_places(self, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        """Where pairs of words stand in a packed triangle; after its end for a word with itself."""
-        high, low = torch.maximum(one, other), torch.minimum(one, other)
-        return torch.where(high == low, len(self._code) - 1, high * (high - 1) // 2 + low)
 
     def _add_embeddings(self, hidden: torch.Tensor) -> None:
         words = self._batch.words[self._known]
