@@ -25,6 +25,7 @@ from probe.context import Context, versions
 from probe.errors import ProbeError
 from probe.models.families import Weights, family_of, usable_positions
 from probe.models.loading import (
+    SPREAD,
     ModelSource,
     check_attention,
     choose_device,
@@ -36,7 +37,7 @@ from probe.models.loading import (
 from probe.passages import padding_share
 from probe.preparation import Prepared, prepare
 from probe.progress import Progress, Silent
-from probe.ranks import join_ranks
+from probe.ranks import Ranks, join_ranks
 from probe.settings import RunSettings
 from probe.topics import KINDS, Assignment, assign_topics
 
@@ -104,6 +105,7 @@ def run_experiment(
     from corpora.stop_words import stop_words
 
     ranks = join_ranks()
+    _check_ranks(settings, ranks)
     listener = progress if progress and ranks.leads else Silent()
     context = Context(settings, Cache(cache), listener, ranks)
     progress, write = context.progress, write and ranks.leads
@@ -206,6 +208,15 @@ def run_experiment(
 
             draw_figures(folder, tables, word_dots)
     return RunResult(tables, info, folder if write else None)
+
+
+def _check_ranks(settings: RunSettings, ranks: Ranks) -> None:
+    if ranks.size == 1:
+        return
+    if settings.corpus == "-":
+        raise ProbeError("Several ranks cannot share standard input: save the corpus to a file and name that.")
+    if settings.device == SPREAD:
+        raise ProbeError("--device spread is for one process: start probe run without torchrun, or leave it out.")
 
 
 def _checked_source(name: str, settings: RunSettings, context: Context) -> ModelSource:

@@ -9,6 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from probe.errors import ProbeError
+from probe.experiment import run_experiment
+from probe.ranks import Ranks
+from probe.settings import RunSettings
+
 TABLES = ("table1", "table2", "table5", "measures", "layers", "topics")
 
 
@@ -67,3 +72,10 @@ def test_a_rank_that_dies_ends_the_run_with_a_sentence_and_nothing_written(
     assert "probe/cli/__init__.py" not in finished.stderr  # the trace is torchrun's own
     assert not out.exists()
     assert time.monotonic() - started < 120
+
+
+@pytest.mark.parametrize(("changed", "sentence"), [("corpus", "standard input"), ("device", "without torchrun")])
+def test_what_ranks_cannot_share_is_refused(monkeypatch, changed, sentence):
+    monkeypatch.setattr("probe.experiment.join_ranks", lambda: Ranks(0, 2))
+    with pytest.raises(ProbeError, match=sentence):
+        run_experiment(RunSettings(**{changed: {"corpus": "-", "device": "spread"}[changed]}), write=False)
