@@ -61,9 +61,9 @@ def check_ending(path: Path) -> None:
     """
     unpack = ARCHIVES.get(path.suffix.lower()) or ARCHIVES.get(inner_ending(path))
     if unpack:
-        raise CorpusError(f"{path} is an archive, which is not opened here; unpack it first: {unpack} {path.name}")
+        raise CorpusError(f"{path} is an archive, which is not opened here; unpack it first ({unpack} {path.name}).")
     if ending_of(path) is None:
-        raise CorpusError(f"{path} has an ending that is not known; what can be read: {readable_endings()}")
+        raise CorpusError(f"{path} has an ending that is not known; what can be read: {readable_endings()}.")
 
 
 class FileSource:
@@ -115,9 +115,11 @@ def open_file(path: Path, options: Options) -> FileSource:
     """
     check_ending(path)
     if not path.is_file():
-        raise CorpusError(f"{path} is no regular file and cannot be read twice; pipe it in: cat {path} | ... -")
+        raise CorpusError(
+            f"{path} is no regular file and cannot be read twice; pipe it in (cat {path} | probe run --corpus -)."
+        )
     if path.stat().st_size == 0:
-        raise CorpusError(f"{path} is empty; give a file with text")
+        raise CorpusError(f"{path} is empty; give a file with text.")
     return FileSource([path], path.parent, alone=True, options=options)
 
 
@@ -133,7 +135,7 @@ def open_folder(folder: Path, options: Options) -> FileSource:
         found += [Path(place) / name for name in names if not name.startswith(".")]
     readable = sorted(path for path in found if ending_of(path) and path.is_file())
     if not readable:
-        raise CorpusError(f"{folder} holds no file that can be read; what can be: {readable_endings()}")
+        raise CorpusError(f"{folder} holds no file that can be read; what can be: {readable_endings()}.")
     return FileSource(readable, folder, alone=False, options=options)
 
 
@@ -170,7 +172,9 @@ class StandardInput(FileSource):
 
     def __init__(self, options: Options) -> None:
         if sys.stdin.isatty():
-            raise CorpusError("nothing is piped into standard input; give a file, or pipe text in: cat FILE | ...")
+            raise CorpusError(
+                "Nothing is piped into standard input; give a file, or pipe text in (cat FILE | probe run --corpus -)."
+            )
         self._folder = tempfile.TemporaryDirectory(prefix="corpus-")
         folder = Path(self._folder.name)
         spool = folder / "spool"
@@ -180,7 +184,7 @@ class StandardInput(FileSource):
         except OSError as error:
             raise unreadable(spool, error) from None
         if spool.stat().st_size == 0:
-            raise CorpusError("standard input is empty; pipe text in: cat FILE | ...")
+            raise CorpusError("Standard input is empty; pipe text in (cat FILE | probe run --corpus -).")
         path = spool.rename(folder / f"stdin{_kind(spool, options)}")
         super().__init__([path], folder, alone=True, options=options)
 
@@ -190,7 +194,7 @@ def _kind(path: Path, options: Options) -> str:
     with open_bytes(path) as stream:
         head = stream.read(6) or b""
     if head.startswith((b"7z\xbc\xaf", b"PK\x03\x04")):
-        raise CorpusError("standard input holds an archive, which is not opened here; unpack it first")
+        raise CorpusError("Standard input holds an archive, which is not opened here; unpack it first.")
     if head.startswith(b"PAR1"):
         return ".parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):

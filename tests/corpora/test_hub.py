@@ -33,12 +33,12 @@ def test_a_dataset_is_streamed(hub: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table(table), hub / "train.parquet")
     corpus = open_corpus("hf:owner/name::train:body")
     assert [(document.title, document.text) for document in corpus] == ARTICLES
-    assert corpus.report().notes == ["owner/name was read at revision abc123"]
+    assert corpus.report().notes == ["owner/name was read at revision abc123."]
     expected = open_corpus(str(write_jsonl(hub.parent / "a.jsonl", ARTICLES))).report()
     assert corpus.report().text_fingerprint == expected.text_fingerprint
     pinned = open_corpus("hf:owner/name@v2::train:body")
     assert pinned.fingerprint() != corpus.fingerprint()
-    assert pinned.report().notes == ["owner/name was read at revision v2"]
+    assert pinned.report().notes == ["owner/name was read at revision v2."]
 
 
 def test_a_dataset_of_wikitext_lines_gives_articles(hub: Path) -> None:
@@ -67,6 +67,6 @@ def test_a_hub_out_of_reach_names_the_ways_on(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(CorpusError) as caught:
         next(iter(corpus))
     said = str(caught.value)
-    assert "\n" not in said
+    assert "\n" not in said and said.endswith(".")
     assert "(Name or service not known); where the hub is out of reach, give a local file" in said
     assert "--corpus wikipedia-sample" in said
