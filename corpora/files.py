@@ -81,15 +81,28 @@ class FileSource:
         self._root = root
         self._alone = alone
         self._options = options
+        self._states: dict[Path, tuple[int, int]] = {}
 
     def documents(self, report: ReadingReport) -> Iterator[Document]:
         """Every file's documents; a compressed file that breaks off is refused, a broken dump cut short."""
         for path in self.paths:
             name = "" if self._alone else path.relative_to(self._root).as_posix()
+            self._check_unchanged(path)
             try:
                 yield from self._read(path, name, report)
             except (OSError, UnicodeError) as error:
                 raise unreadable(path, error) from None
+            self._check_unchanged(path)
+
+    def _check_unchanged(self, path: Path) -> None:
+        """Refuses a file that is not what it was when it was first read or hashed."""
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise unreadable(path, error) from None
+        state = (found.st_size, found.st_mtime_ns)
+        if self._states.setdefault(path, state) != state:
+            raise CorpusError(f"{path} changed while it was in use; start again when nothing writes to it.")
 
     def _read(self, path: Path, name: str, report: ReadingReport) -> Iterator[Document]:
         ending = inner_ending(path)
@@ -103,7 +116,9 @@ class FileSource:
         """Hash of the files' names, bytes and the way they are read."""
         parts = [repr(self._options), str(self._alone)]
         for path in self.paths:
+            self._check_unchanged(path)
             parts += [path.relative_to(self._root).as_posix(), hash_file(path)]
+            self._check_unchanged(path)
         return hashlib.blake2b("\0".join(parts).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 

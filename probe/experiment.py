@@ -27,6 +27,7 @@ import numpy as np
 from probe.bags import Bags, bags_of_words
 from probe.cache import Cache
 from probe.errors import ProbeError
+from probe.files import whole_set, write_array
 from probe.lda import fit_lda
 from probe.models.families import family_of, usable_positions
 from probe.models.loading import (
@@ -59,7 +60,7 @@ DEFAULT_OUT = Path("results")
 RUN_FORMAT = 1
 _KEEP_EVERY = 10.0
 # What decides the content of a cached entry besides the arguments.
-_TOKEN_PACKAGES = ("tokenizers", "transformers")
+_TOKEN_PACKAGES = ("tokenizers", "topic-probe", "transformers")
 _TOPIC_PACKAGES = ("gensim", "numpy", "scipy")
 _MODEL_PACKAGES = ("numpy", "torch", "transformers")
 _PACKAGES = ("datasets", "gensim", "nltk", "numpy", "pandas", "scipy", "tokenizers", "torch", "transformers")
@@ -223,13 +224,14 @@ def run_experiment(
             | {package: version(package) for package in _PACKAGES},
             "seconds": context.seconds,
         }
-        if write:
-            write_results(folder, tables, info)
-    if write and figures:
-        with context.progress.stage("Drawing figures"):
-            from probe.figures import draw_figures
+    if write:
+        with whole_set(folder, last="run.json", replaced="figures/*.[ps][nv]g") as place:
+            write_results(place, tables, info)
+            if figures:
+                with context.progress.stage("Drawing figures"):
+                    from probe.figures import draw_figures
 
-            draw_figures(folder, tables, word_dots)
+                    draw_figures(place, tables, word_dots)
     return RunResult(tables, info, folder if write else None)
 
 
@@ -315,7 +317,7 @@ def _prepare(
         def write_topics(folder: Path, lda: LdaSettings = lda) -> None:
             description = f"Fitting {lda.topics} topics to {lda_bags.counts.shape[0]:,} {corpus.lda_unit}s"
             with progress.stage(description, 1.0) as stage:
-                np.save(folder / "topic_word.npy", fit_lda(lda_bags.counts, lda, stage.at))
+                write_array(folder / "topic_word.npy", fit_lda(lda_bags.counts, lda, stage.at))
 
         with context.timed("lda"):
             folder, found = context.cache.make("topics", key, write_topics)

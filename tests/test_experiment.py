@@ -301,6 +301,21 @@ def test_unusable_arguments_are_refused_in_one_sentence(tiny_models, small_corpu
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("topics", "did you mean lda=probe.settings.LdaSettings(topics=...)?"),
+        ("lda_passes", "did you mean lda=probe.settings.LdaSettings(passes=...)?"),
+        ("passage", "did you mean passages?"),
+        ("colour", "help(probe.run) names those it has."),
+    ],
+)
+def test_an_argument_that_is_not_there_is_refused_with_the_nearest(name, hint):
+    with pytest.raises(ProbeError) as refusal:
+        probe.run(**{name: 5})
+    assert str(refusal.value) == f"probe.run has no argument {name}; {hint}"
+
+
 def test_a_corpus_of_one_document_is_refused(tiny_models, tmp_path):
     (tmp_path / "one.jsonl").write_text(json.dumps({"text": "the state of the war and the state"}) + "\n")
     with pytest.raises(ProbeError, match="holds one document"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from probe.errors import ProbeError
 from probe.experiment import run_experiment
-from probe.files import whole_file
+from probe.files import whole_set
 from probe.pretraining.checkpoints import Checkpoint, find_checkpoints, recorded_loss
 from probe.progress import Progress, Silent
 from probe.settings import RunSettings
@@ -83,7 +83,10 @@ def measure_dynamics(
         ProbeError: there are no checkpoints, their tokenizers differ, or they cannot be measured.
         CorpusError: the corpus cannot be read.
     """
+    from probe.tables import check_writable
+
     progress, folder = progress or Silent(), Path(out)
+    check_writable(folder)
     with progress.stage(f"Looking for the checkpoints of {model}"):
         checkpoints = find_checkpoints(model, revisions)
     step_of = {str(checkpoint.folder): checkpoint.step for checkpoint in checkpoints}
@@ -106,11 +109,12 @@ def measure_dynamics(
     for found in info["models"]:
         found["name"] = Path(found["name"]).name
     dynamics = Dynamics(ratios, norms, recorded_loss(model, checkpoints), find_onsets(ratios), info)
-    _write(folder, dynamics)
-    with progress.stage("Drawing figures"):
-        from probe.pretraining.figures import draw_dynamics
+    with whole_set(folder, last="dynamics.json", replaced="loss.csv") as place:
+        _write(place, dynamics)
+        with progress.stage("Drawing figures"):
+            from probe.pretraining.figures import draw_dynamics
 
-        draw_dynamics(folder, dynamics)
+            draw_dynamics(place, dynamics)
     return dynamics
 
 
@@ -175,7 +179,6 @@ def _write(folder: Path, dynamics: Dynamics) -> None:
     tables = {"dynamics": dynamics.ratios, "norms": dynamics.norms, "loss": dynamics.loss, "onsets": dynamics.onsets}
     for name, table in tables.items():
         if len(table):
-            with whole_file(folder / f"{name}.csv") as place:
-                table.to_csv(place, index=False, lineterminator="\n")
-    with whole_file(folder / "dynamics.json") as place:
-        place.write_text(json.dumps(dynamics.info, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+            table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+    text = json.dumps(dynamics.info, indent=2, sort_keys=True) + "\n"
+    (folder / "dynamics.json").write_text(text, encoding="utf-8")

@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from corpora import CorpusError, open_corpus
+from corpora import Corpus, CorpusError, open_corpus
 from corpora import rows as rows_module
 
 FILES: dict[str, tuple[bytes, str]] = {
@@ -97,6 +97,20 @@ def test_a_file_that_may_not_be_read_or_vanishes(tmp_path: Path) -> None:
         list(corpus)
     with pytest.raises(CorpusError, match=r"a.jsonl cannot be read \(No such file or directory\)"):
         corpus.fingerprint()
+
+
+def test_a_file_that_changes_while_it_is_in_use(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    for reading in (list, Corpus.fingerprint):
+        path.write_text('{"text": "a"}\n{"text": "b"}\n')
+        corpus = open_corpus(str(path))
+        reading(corpus)
+        assert [document.text for document in corpus] == ["a", "b"]
+        documents = iter(corpus)
+        next(documents)
+        path.write_text('{"text": "a"}\n{"text": "b"}\n{"text": "c"}\n')
+        with pytest.raises(CorpusError, match=r"a.jsonl changed while it was in use; start again .*\.$"):
+            list(documents)
 
 
 def test_a_pipe_with_a_name(tmp_path: Path) -> None:
