@@ -110,6 +110,23 @@ def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 @contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep others who ask for it out of a folder until the block ends, or the process.
+
+    Raises:
+        ProbeError: Another process is at work there.
+    """
+    with ExitStack() as at_the_end:
+        try:
+            at_the_end.enter_context(_locked(folder, wait=False))
+        except BlockingIOError:
+            raise ProbeError(
+                f"Another run is at work in the folder {folder}: wait for it, or name another with --out DIR."
+            ) from None
+        yield
+
+
+@contextmanager
 def _locked(folder: Path, wait: bool = True) -> Iterator[bool]:
     """Hold a folder until the block ends, or the process; yields False where the file system has no locks.
 

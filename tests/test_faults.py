@@ -3,7 +3,6 @@
 import errno
 import importlib.metadata
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -71,14 +70,6 @@ def refused(tiny_models, small_corpus, tmp_path, monkeypatch, capsys):
     return call
 
 
-@pytest.fixture
-def full_disk():
-    """A limit on the size of files stands for a full disk: what is written beyond it fails in the same way."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 @pytest.mark.parametrize(
     ("beginning", "way_out"),
     [
@@ -90,7 +81,8 @@ def full_disk():
     ],
 )
 def test_a_full_disk_leaves_nothing_half_written(refused, full_disk, tmp_path, beginning, way_out):
-    said = refused(beginning, full_disk)
+    with full_disk() as fill:
+        said = refused(beginning, fill)
     assert "cannot be" in said and "free some space" in said and way_out in said
     assert not [path for path in tmp_path.rglob("*") if ".writing-" in path.name or ".making-" in path.name]
     assert not list(tmp_path.glob("out/*"))
@@ -99,9 +91,8 @@ def test_a_full_disk_leaves_nothing_half_written(refused, full_disk, tmp_path, b
 def test_after_a_full_disk_the_same_command_goes_on(tiny_models, small_corpus, tmp_path, full_disk):
     arguments = {"model": str(tiny_models("bert")), "corpus": str(small_corpus), **SMALL}
     whole = probe.run(**arguments, cache=tmp_path / "other")
-    with pytest.raises(ProbeError, match="File too large"):
-        probe.run(**arguments, cache=tmp_path / "cache", progress=At("Reading attention", full_disk))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    with pytest.raises(ProbeError, match="File too large"), full_disk() as fill:
+        probe.run(**arguments, cache=tmp_path / "cache", progress=At("Reading attention", fill))
     progress = At()
     resumed = probe.run(**arguments, cache=tmp_path / "cache", progress=progress)
     assert len(progress.notes) == 2  # the tokens and the topics

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from probe.cache import Cache
 from probe.errors import ProbeError
-from probe.files import rust_errors, whole_file
+from probe.files import alone_in, rust_errors, whole_file
 from probe.pretraining.architectures import check_family, encoder_config, size_of
 from probe.progress import Progress, Silent
 
@@ -149,8 +149,10 @@ def pretrain(
         objective.start_from_frequencies(train.counts(len(tokenizer)))
         objective = objective.to(device)
         run = _Run(settings, objective, tokenizer, train, held_out, folder, key, device)
-        run.resume(progress)
-        run.train(progress)
+        folder.mkdir(parents=True, exist_ok=True)
+        with alone_in(folder):
+            run.resume(progress)
+            run.train(progress)
     info = {
         **key,
         "corpus_name": corpus.name,
