@@ -166,7 +166,9 @@ def test_killed_at_any_moment_the_same_command_ends_with_the_same_bytes(tiny_mod
         "--resamples", "20", "--no-baseline", "--quiet",
     ]  # fmt: skip
     environment = os.environ | {"PROBE_CACHE": str(tmp_path / "undisturbed"), "OMP_NUM_THREADS": "1"}
-    subprocess.run([*command, "--out", str(tmp_path / "whole")], check=True, env=environment)
+    # Undisturbed, and without a warning.
+    strict = [command[0], "-W", "error", *command[1:]]
+    subprocess.run([*strict, "--out", str(tmp_path / "whole")], check=True, env=environment)
     environment["PROBE_CACHE"] = str(tmp_path / "killed")
     command += ["--out", str(tmp_path / "out")]
     for seconds in (2.5, 4.5):

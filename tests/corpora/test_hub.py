@@ -41,6 +41,24 @@ def test_a_dataset_is_streamed(hub: Path) -> None:
     assert pinned.report().notes == ["owner/name was read at revision v2."]
 
 
+def test_a_configuration_is_chosen_and_a_named_field_overrules_the_address(hub: Path) -> None:
+    (hub / "README.md").write_text(
+        "---\nconfigs:\n"
+        + "".join(f"- config_name: {name}\n  data_files: {name}.parquet\n" for name in ("bg", "de"))
+        + "---\n"
+    )
+    for name in ("bg", "de"):
+        table = {"text": [f"text {name}"], "body": [f"body {name}"]}
+        pyarrow.parquet.write_table(pyarrow.table(table), hub / f"{name}.parquet")
+    corpus = open_corpus("hf:owner/name:de")
+    assert [document.text for document in corpus] == ["text de"]
+    assert corpus.name == "owner-name-de"
+    assert [document.text for document in open_corpus("hf:owner/name:bg:train:body")] == ["body bg"]
+    assert [document.text for document in open_corpus("hf:owner/name:bg:train:body", text_field="text")] == ["text bg"]
+    with pytest.raises(CorpusError, match=r"owner/name cannot be read .*'bg', 'de'"):
+        list(open_corpus("hf:owner/name:fr"))
+
+
 def test_a_dataset_of_wikitext_lines_gives_articles(hub: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table({"text": wikitext_lines()}), hub / "train.parquet")
     assert [(document.title, document.text) for document in open_corpus("hf:owner/name")] == ARTICLES
