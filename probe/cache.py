@@ -118,12 +118,12 @@ class Cache:
         for manifest in sorted(self.root.glob(f"*/*/{_MANIFEST}")):
             folder = manifest.parent
             size = sum(path.stat().st_size for path in folder.iterdir())
-            try:
-                key = json.loads(manifest.read_text())["key"]
-            except (OSError, ValueError, KeyError):
-                key = {}
-            found.append(Entry(folder.parent.name, folder.name, key, size))
+            found.append(Entry(folder.parent.name, folder.name, _key_in(manifest), size))
         return found
+
+    def keys(self, kind: str) -> list[dict[str, Any]]:
+        """What decides each finished entry of a kind."""
+        return [_key_in(manifest) for manifest in sorted(self.root.glob(f"{kind}/*/{_MANIFEST}"))]
 
     def clear(self) -> int:
         """Remove every entry and all unfinished work; return the bytes freed."""
@@ -144,3 +144,10 @@ class Cache:
                 f"The cache folder {self.root} cannot be written ({error.strerror or error}): "
                 "name another with --cache DIR or free some space."
             ) from error
+
+
+def _key_in(manifest: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(manifest.read_text())["key"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

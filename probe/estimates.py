@@ -7,7 +7,7 @@ fixed; they are made for the single assignment, where every word has one topic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
@@ -22,7 +22,7 @@ from probe.measures.embeddings import (
     similarity_sums,
     word_similarities,
 )
-from probe.measures.pairs import NEITHER, TopicPairs, pair_states
+from probe.measures.pairs import NEITHER, Labelled, TopicPairs, pair_states, triangle_index
 from probe.statistics import (
     Estimate,
     MatchedSums,
@@ -36,9 +36,8 @@ from probe.statistics import (
     resample_documents,
     resample_matched,
     resample_topics,
-    triangle_index,
 )
-from probe.topics import Assignment, words_per_topic
+from probe.topics import Assignment
 
 Measure = Literal[
     "cosine",
@@ -123,9 +122,9 @@ class _Quantity:
 
 
 def estimate_all(
-    word_vectors: np.ndarray,
     sums: AttentionSums,
     pairs: TopicPairs,
+    labelled: Sequence[Labelled],
     statistics: PairStatistics,
     resamples: int,
     random_state: int,
@@ -133,31 +132,35 @@ def estimate_all(
     """Estimate every measure for every assignment.
 
     Args:
-        word_vectors: [W, width] rows of the input embedding matrix.
         sums: of one pass over the passages.
         pairs: classes of the pairs.
+        labelled: the assignments.
         statistics: of the same words.
         resamples: bootstrap draws and permutations.
         random_state: seed.
     """
-    word = word_similarities(word_vectors)
+    word = word_similarities(sums.word_vectors)
     layer = occurrence_similarities(sums.vectors, sums.directions, sums.occurrences)
-    centered = word_similarities(word_vectors - word_vectors.mean(axis=0))
-    attention_draws = resample_documents(sums.documents, sums.document_pairs, resamples, random_state)
+    centered = word_similarities(sums.word_vectors - sums.word_vectors.mean(axis=0))
+    documents, document_pairs = (
+        np.concatenate([pairs.classes(part, one.assignment) for one in labelled], axis=1)
+        for part in (sums.documents, sums.document_pairs)
+    )
+    attention_draws = resample_documents(documents, document_pairs, resamples, random_state)
     found = []
-    for column, assignment in enumerate(pairs.assignments):
-        position = pairs.position[column]
+    for column, one in enumerate(labelled):
+        assignment, position = one.assignment, one.position
         single = assignment.kind == "single"
         weights = draw_weights(len(assignment.member), resamples, random_state)
         at_word: dict[Measure, np.ndarray] = {"cosine": word.cosine, "dot": word.dot}
         if single:
             at_word["cosine_centered"] = centered.cosine
         quantities = [
-            *_embedding_quantities("word", at_word, word.known, pairs, column, weights),
+            *_embedding_quantities("word", at_word, word.known, pairs, one, weights),
             *_embedding_quantities(
-                "layer", {"cosine": layer.cosine, "dot": layer.dot}, layer.known, pairs, column, weights
+                "layer", {"cosine": layer.cosine, "dot": layer.dot}, layer.known, pairs, one, weights
             ),
-            _attention_quantity(sums, attention_draws, column, position),
+            _attention_quantity(sums, pairs, one, attention_draws[:, 2 * column : 2 * column + 2]),
         ]
         frequency = quantile_strata(statistics.frequency[position], FREQUENCY_STRATA)
         orders = (permutations(len(position), s, resamples, random_state) for s in (None, frequency))
@@ -187,27 +190,26 @@ def estimate_all(
                 for quantity in quantities
                 if (quantity.measure, quantity.site) in (("cosine", "word"), ("attention", "attention"))
             ]
-            found.append(_matched_on_distance(sums, assignment, column, resamples, random_state))
+            found.append(_matched_on_distance(sums, pairs, assignment, resamples, random_state))
     return found
 
 
 def cooccurrence_means(
-    word_vectors: np.ndarray, sums: AttentionSums, pairs: TopicPairs, top: TopPairs
+    sums: AttentionSums, pairs: TopicPairs, labelled: Sequence[Labelled], top: TopPairs
 ) -> list[CooccurrenceMeans]:
     """Mean attention and cosine similarity of the pairs that co-occur most, for every theta.
 
     Args:
-        word_vectors: [W, width] rows of the input embedding matrix.
         sums: of one pass over the passages.
         pairs: classes of the pairs; its words hold those of `top`.
+        labelled: the assignments.
         top: at least as many pairs as the widest theta asks for.
     """
     first, second = np.searchsorted(pairs.words, top.first), np.searchsorted(pairs.words, top.second)
     place = triangle_index(first, second)
-    cosine = word_similarities(word_vectors).cosine[first, second]
+    cosine = word_similarities(sums.word_vectors).cosine[first, second]
     means = []
-    for theta in dict.fromkeys(assignment.theta for assignment in pairs.assignments):
-        k = words_per_topic(theta, pairs.assignments[0].vocabulary)
+    for theta, k in {one.assignment.theta: one.assignment.words_per_topic for one in labelled}.items():
         size = min(k * (k - 1) // 2, len(top))
         here = place[:size]
         attention = _mean(float(sums.table[here].sum(dtype=np.float64)), int(sums.table_pairs[here].sum()))
@@ -220,11 +222,11 @@ def _embedding_quantities(
     similarities: Mapping[Measure, np.ndarray],
     known: np.ndarray,
     pairs: TopicPairs,
-    column: int,
+    labelled: Labelled,
     weights: np.ndarray,
 ) -> list[_Quantity]:
     """Measures of one site that share their pairs."""
-    assignment, position = pairs.assignments[column], pairs.position[column]
+    assignment, position = labelled.assignment, labelled.position
     states = pair_states(assignment, pairs.surface[position])
     states[~known[position]] = NEITHER
     states[:, ~known[position]] = NEITHER
@@ -252,19 +254,21 @@ def _embedding_quantities(
     return quantities
 
 
-def _attention_quantity(sums: AttentionSums, draws: np.ndarray, column: int, position: np.ndarray) -> _Quantity:
-    same, different = 2 * column, 2 * column + 1
-    totals, counts = sums.documents.sum(axis=0), sums.document_pairs.sum(axis=0)
+def _attention_quantity(sums: AttentionSums, pairs: TopicPairs, labelled: Labelled, draws: np.ndarray) -> _Quantity:
+    position = labelled.position
+    totals, counts = (
+        pairs.classes(part, labelled.assignment).sum(axis=0) for part in (sums.documents, sums.document_pairs)
+    )
     high, low = np.tril_indices(len(position), -1)
     place = triangle_index(position[high], position[low])
     return _Quantity(
         "attention",
         "attention",
-        _mean(totals[same], counts[same]),
-        _mean(totals[different], counts[different]),
-        int(counts[same]),
-        int(counts[different]),
-        (draws[:, same], draws[:, different]),
+        _mean(totals[0], counts[0]),
+        _mean(totals[1], counts[1]),
+        int(counts[0]),
+        int(counts[1]),
+        (draws[:, 0], draws[:, 1]),
         sums.table[place],
         sums.table_pairs[place],
     )
@@ -301,10 +305,9 @@ def _matched_on_pmi(
 
 
 def _matched_on_distance(
-    sums: AttentionSums, assignment: Assignment, column: int, resamples: int, random_state: int
+    sums: AttentionSums, topic_pairs: TopicPairs, assignment: Assignment, resamples: int, random_state: int
 ) -> MeasuredEstimate:
-    columns = slice(2 * column, 2 * column + 2)
-    attention, pairs = sums.distances[:, :, columns], sums.distance_pairs[:, :, columns]
+    attention, pairs = (topic_pairs.classes(part, assignment) for part in (sums.distances, sums.distance_pairs))
 
     def matched(weights: np.ndarray) -> MatchedSums:
         totals, counts = (np.tensordot(weights, part, 1) for part in (attention, pairs))

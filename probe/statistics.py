@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from probe.measures.pairs import triangle_index
+
 LEVEL = 0.95
 # A mean is clearly away from zero when it is this many of its bootstrap deviations away: at the 2 that a 95 %
 # interval asks for, one in twenty means of pure noise would make a ratio of no meaning.
@@ -202,12 +204,6 @@ def resample_topics(values: TopicSums, pairs: TopicSums, weights: np.ndarray) ->
 def pack_triangle(matrix: np.ndarray) -> np.ndarray:
     """The pairs i > j of a symmetric [words, words] matrix, row after row: [words (words - 1) / 2]."""
     return matrix[np.tril_indices(len(matrix), -1)]
-
-
-def triangle_index(i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Where the pair of two different positions stands in a packed triangle."""
-    high, low = np.maximum(i, j), np.minimum(i, j)
-    return high * (high - 1) // 2 + low
 
 
 def permutations(words: int, strata: np.ndarray | None, resamples: int, random_state: int) -> Iterator[np.ndarray]:

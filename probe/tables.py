@@ -17,9 +17,9 @@ from probe import paper
 from probe.estimates import CooccurrenceMeans, MeasuredEstimate
 from probe.files import cannot_write
 from probe.measures.attention import AttentionSums
-from probe.measures.pairs import TopicPairs
+from probe.measures.pairs import Labelled, TopicPairs
 from probe.statistics import Estimate, interval, null_ratios, p_value, ratio_draws
-from probe.topics import kept_words, rank_words, words_per_topic
+from probe.topics import Assignment, kept_words, rank_words, words_per_topic
 from probe.vocabulary import Vocabulary
 
 MEASURE_COLUMNS = [
@@ -79,7 +79,13 @@ class ModelResult:
     estimates: list[MeasuredEstimate]
     sums: AttentionSums
     pairs: TopicPairs
+    labelled: list[Labelled]
     cooccurrence: list[CooccurrenceMeans]
+
+    @property
+    def assignments(self) -> list[Assignment]:
+        """The topic assignments it was estimated for."""
+        return [one.assignment for one in self.labelled]
 
 
 def measures_table(results: Iterable[ModelResult]) -> pd.DataFrame:
@@ -155,7 +161,7 @@ def ratio_table(number: int, measures: pd.DataFrame, results: Sequence[ModelResu
             & (measures["assignment"] == kind)
         ]
         for theta in mine["theta"].unique():
-            assignments = [a for a in result.pairs.assignments if a.theta == theta and a.kind == kind]
+            assignments = [a for a in result.assignments if a.theta == theta and a.kind == kind]
             row: dict[str, Any] = {
                 "model": result.model,
                 "weights": result.weights,
@@ -181,7 +187,7 @@ def ratio_table(number: int, measures: pd.DataFrame, results: Sequence[ModelResu
                     ]
                     row[f"{measure}_ratio_seed_sd"] = float(np.std(ratios, ddof=1))
             rows.append(row)
-    several = any(len({a.seed for a in result.pairs.assignments}) > 1 for result in results)
+    several = any(len({a.seed for a in result.assignments}) > 1 for result in results)
     spread = [f"{measure}_ratio_seed_sd" for measure in ("cosine", "dot", "attention")] if several else []
     return pd.DataFrame(rows, columns=[*TABLE_COLUMNS, *spread])
 
@@ -219,13 +225,11 @@ def layers_table(results: Iterable[ModelResult]) -> pd.DataFrame:
     """`layers.csv`: debiased attention by layer and head, counted from 0."""
     rows = []
     for result in results:
-        pairs = result.sums.document_pairs.sum(axis=0)
-        for column, assignment in enumerate(result.pairs.assignments):
-            if assignment.seed != 0:
-                continue
-            chosen = [2 * column, 2 * column + 1]
+        for assignment in (one for one in result.assignments if one.seed == 0):
+            sums = result.pairs.classes(result.sums.layers, assignment)
+            counts = result.pairs.classes(result.sums.document_pairs, assignment).sum(axis=0)
+            means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
             with np.errstate(invalid="ignore", divide="ignore"):
-                means = result.sums.layers[:, :, chosen] / pairs[chosen]
                 ratios = means[..., 0] / means[..., 1]
             for layer, head in np.ndindex(ratios.shape):
                 same, different = means[layer, head]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from probe.errors import ProbeError
+from probe.ranks import ALONE, Ranks
 from probe.vocabulary import Vocabulary, whole_words
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def tokenize(
     vocabulary: Vocabulary,
     folder: Path,
     progress: Callable[[int], None] | None = None,
+    ranks: Ranks = ALONE,
 ) -> Tokens:
     """Tokenize documents into a folder.
 
@@ -71,6 +73,7 @@ def tokenize(
         vocabulary: of the same tokenizer.
         folder: receives `ids.i4`, `is_word.b1`, `offsets.i8`, `whole.i8`.
         progress: called with the number of documents done so far.
+        ranks: of a run whose other ranks `send_tokens`.
 
     Raises:
         ProbeError: no document holds a token.
@@ -79,16 +82,13 @@ def tokenize(
     whole: list[int] = []
     last: str | None = None
     with (folder / "ids.i4").open("wb") as ids_file, (folder / "is_word.b1").open("wb") as word_file:
-        for batch in _batches(documents):
-            # verbose=False: documents longer than the model's limit are cut into passages later.
-            texts = [document.text for document in batch]
-            encodings = tokenizer(texts, add_special_tokens=False, verbose=False).encodings
-            for document, encoding in zip(batch, encodings, strict=True):
-                ids = np.array(encoding.ids, dtype=np.int32)
-                word_ids = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
-                ids_file.write(ids.tobytes())
-                word_file.write(whole_words(ids, word_ids, vocabulary).tobytes())
-                offsets.append(offsets[-1] + len(ids))
+        for number, batch in enumerate(_batches(documents)):
+            rank = number % ranks.size
+            encoded = ranks.receive(rank) if rank else _encoded(batch, tokenizer, vocabulary)
+            ids_file.write(encoded.ids.tobytes())
+            word_file.write(encoded.is_word.tobytes())
+            for document, length in zip(batch, encoded.lengths, strict=True):
+                offsets.append(offsets[-1] + length)
                 whole.append(whole[-1] if document.whole == last else len(whole))
                 last = document.whole
             if progress:
@@ -99,6 +99,40 @@ def tokenize(
     (folder / "offsets.i8").write_bytes(np.array(offsets, dtype=np.int64).data)
     (folder / "whole.i8").write_bytes(np.array(whole, dtype=np.int64).data)
     return Tokens.load(folder)
+
+
+def send_tokens(
+    documents: Iterable[Document], tokenizer: PreTrainedTokenizerFast, vocabulary: Vocabulary, ranks: Ranks
+) -> None:
+    """Tokenize this rank's share of the documents for rank 0, which must `tokenize` the same.
+
+    Args:
+        documents, tokenizer, vocabulary: as rank 0 has them.
+        ranks: of the run.
+    """
+    for number, batch in enumerate(_batches(documents)):
+        if number % ranks.size == ranks.rank:
+            ranks.send(_encoded(batch, tokenizer, vocabulary))
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """Documents as tokens: [tokens] ids and flags, and how many tokens each has."""
+
+    ids: np.ndarray
+    is_word: np.ndarray
+    lengths: list[int]
+
+
+def _encoded(batch: list[Document], tokenizer: PreTrainedTokenizerFast, vocabulary: Vocabulary) -> _Encoded:
+    # verbose=False: documents longer than the model's limit are cut into passages later.
+    encodings = tokenizer([document.text for document in batch], add_special_tokens=False, verbose=False).encodings
+    ids, flags = [], []
+    for encoding in encodings:
+        ids.append(np.array(encoding.ids, dtype=np.int32))
+        word_ids = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
+        flags.append(whole_words(ids[-1], word_ids, vocabulary))
+    return _Encoded(np.concatenate(ids), np.concatenate(flags), [len(part) for part in ids])
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -48,6 +48,22 @@ def rank_words(topic_word: np.ndarray, size: int) -> np.ndarray:
     return np.argsort(-topic_word, axis=1, kind="stable")[:, :size]
 
 
+def given_ranks(topic_word: np.ndarray, size: int) -> np.ndarray:
+    """The rank of each word among those that a topic was given, counted from 0.
+
+    Args:
+        topic_word: [topics, n] p(w | t).
+        size: how many ranks are wanted.
+
+    Returns:
+        [topics, n] int64; `size` for words of a higher rank, and for words that the topic was not given.
+    """
+    ranks = np.full(topic_word.shape, size)
+    best = rank_words(topic_word, size)
+    np.put_along_axis(ranks, best, np.broadcast_to(np.arange(best.shape[1]), best.shape), axis=1)
+    return np.where(topic_word > _GIVEN * topic_word.min(axis=1, keepdims=True), ranks, size)
+
+
 def kept_words(topic_word: np.ndarray, theta: float) -> np.ndarray:
     """Which words each topic keeps.
 
@@ -58,10 +74,8 @@ def kept_words(topic_word: np.ndarray, theta: float) -> np.ndarray:
     Returns:
         [topics, n] bool, at most k in a row.
     """
-    topics, n = topic_word.shape
-    kept = np.zeros((topics, n), dtype=bool)
-    np.put_along_axis(kept, rank_words(topic_word, words_per_topic(theta, n)), True, axis=1)
-    return kept & (topic_word > _GIVEN * topic_word.min(axis=1, keepdims=True))
+    k = words_per_topic(theta, topic_word.shape[1])
+    return given_ranks(topic_word, k) < k
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def test_same_arguments_give_the_same_bytes_without_the_cache(finished, tiny_mod
 
 
 def test_a_run_stopped_in_the_model_goes_on_where_it_was(tiny_models, small_corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("probe.experiment._KEEP_EVERY", 0.0)
+    monkeypatch.setattr("probe.model_pass._KEEP_EVERY", 0.0)
     arguments = {
         "model": str(tiny_models("bert")), "corpus": str(small_corpus), "lda": _lda(), "baseline": False, **SMALL
     }  # fmt: skip
@@ -139,8 +139,8 @@ def test_a_run_stopped_in_the_model_goes_on_where_it_was(tiny_models, small_corp
         read(self, batch)
 
     monkeypatch.setattr(attention_module.AttentionReader, "read", counting)
-    monkeypatch.setattr("probe.experiment.fit_lda", None)
-    monkeypatch.setattr("probe.experiment.tokenize", None)
+    monkeypatch.setattr("probe.preparation.fit_lda", None)
+    monkeypatch.setattr("probe.preparation.tokenize", None)
     resumed = probe.run(**arguments, cache=tmp_path / "two")
     assert sum(batches) + sum(rest) == 60
     for name, table in whole.tables.items():

@@ -22,14 +22,19 @@ import torch
 
 from probe.errors import ProbeError
 from probe.measures.batches import Batch, BatchMaker
+from probe.measures.embeddings import word_vectors
 from probe.measures.pairs import DIFFERENT, SAME, TopicPairs
 from probe.models.eager import Map
 from probe.models.interface import Call
 from probe.models.loaded import LoadedModel
+from probe.ranks import Ranks
 
 NORMAL_LENGTH = 100
 DISTANCE_BINS = 10
-_GROUPS = 512
+_DOCUMENT_GROUPS = 4096
+_DISTANCE_GROUPS = 128
+# What `TopicPairs.code` says of two tokens of one surface; higher codes are of pairs that share a topic at some k.
+_ONE_SURFACE = 1
 # Numbers in the scores that are held at a time: some passages' at once, so that they stay in the processor's cache.
 _SCORES = 1 << 21
 
@@ -38,21 +43,23 @@ _SCORES = 1 << 21
 class AttentionSums:
     """Sufficient statistics of one pass of a model over the passages.
 
-    Columns alternate same-topic and different-topic for each of C assignments. W is the number of labelled words.
+    W is the number of words, and columns are those of `TopicPairs`.
 
     Attributes:
-        layers: [layers, heads, 2 C] debiased attention.
-        documents: [documents, 2 C] debiased attention, averaged over heads and layers.
-        document_pairs: [documents, 2 C] number of ordered pairs.
+        layers: [layers, heads, columns] debiased attention.
+        documents: [groups, columns] debiased attention, averaged over heads and layers. Documents are kept apart up to
+            4,096; more fall into as many groups, in turn.
+        document_pairs: [groups, columns] number of ordered pairs.
         table: [W (W - 1) / 2] debiased attention of each unordered pair of words (both directions), averaged over
             heads and layers.
         table_pairs: [W (W - 1) / 2] number of ordered pairs.
-        distances: [groups, bins, 2 C] the same attention by distance in the passage; bin b holds distances from 2 ** b
-            to 2 ** (b + 1) - 1, the last all larger ones. Documents fall into at most 512 groups, in turn.
-        distance_pairs: [groups, bins, 2 C] number of ordered pairs.
+        distances: [groups, bins, columns] the same attention by distance in the passage; bin b holds distances from
+            2 ** b to 2 ** (b + 1) - 1, the last all larger ones. Documents fall into at most 128 groups, in turn.
+        distance_pairs: [groups, bins, columns] number of ordered pairs.
         vectors: [W, width] sum of the embedding layer's output over occurrences of each word.
         directions: [W, width] sum of the same outputs, each of unit length.
         occurrences: [W] number of occurrences in the probed passages.
+        word_vectors: [W, width] rows of the input embedding matrix W^E.
         batches: how many batches have been read.
     """
 
@@ -66,7 +73,14 @@ class AttentionSums:
     vectors: np.ndarray
     directions: np.ndarray
     occurrences: np.ndarray
+    word_vectors: np.ndarray
     batches: np.ndarray
+
+    def add_over(self, ranks: Ranks) -> None:
+        """Add up the sums of all ranks, in place; the sums are rank 0's alone."""
+        for field in fields(self):
+            if field.name != "word_vectors":
+                ranks.add(getattr(self, field.name))
 
     def save(self, path: Path) -> None:
         """Write the sums; the file is there whole or not at all."""
@@ -109,35 +123,42 @@ class AttentionReader:
         model: the model it listens to.
         pairs: classes of the pairs.
         documents: number of probed documents.
+        start: sums to go on from.
     """
 
     def __init__(self, model: LoadedModel, pairs: TopicPairs, documents: int, start: AttentionSums | None = None):
         self._model = model
         self._device = next(model.module.parameters()).device
-        self._code = torch.from_numpy(pairs.code).to(self._device)
-        # The row after the last stands for pairs that are not asked for.
-        classes = np.concatenate([pairs.classes, np.zeros_like(pairs.classes[:1])])
-        self._classes = torch.from_numpy(classes.astype(np.float32)).to(self._device)
-        self._surface = torch.from_numpy(pairs.surface.astype(np.int64)).to(self._device)
-        size, columns = len(pairs), pairs.classes.shape[1]
-        triangle = size * (size - 1) // 2
+        levels = np.arange(len(pairs.sizes))
+        # [W, seeds * K]: whether a word carries a topic, and [codes, seeds * 2 K]: whether a pair shares one.
+        carries = (pairs.first[:, :, None] <= levels).transpose(1, 0, 2).reshape(len(pairs), -1)
+        self._carries = self._tensor(carries.astype(np.float32))
+        self._same = self._tensor(pairs.same.astype(np.float32))
+        self._first = self._tensor(pairs.first.astype(np.int64))
+        # One place more, for a word with itself.
+        self._code = self._tensor(np.append(pairs.code, pairs.code.dtype.type(_ONE_SURFACE)))
+        self._levels = len(levels)
+        triangle, columns = len(pairs.code), pairs.columns
         if start is None:
+            groups, far = min(documents, _DOCUMENT_GROUPS), min(documents, _DISTANCE_GROUPS)
             start = AttentionSums(
                 layers=np.zeros((model.layers, model.heads, columns)),
-                documents=np.zeros((documents, columns)),
-                document_pairs=np.zeros((documents, columns), dtype=np.int64),
+                documents=np.zeros((groups, columns)),
+                document_pairs=np.zeros((groups, columns), dtype=np.int64),
                 table=np.zeros(triangle, dtype=np.float32),
                 table_pairs=np.zeros(triangle, dtype=np.int32),
-                distances=np.zeros((min(documents, _GROUPS), DISTANCE_BINS, columns)),
-                distance_pairs=np.zeros((min(documents, _GROUPS), DISTANCE_BINS, columns), dtype=np.int64),
-                vectors=np.zeros((size, 0)),
-                directions=np.zeros((size, 0)),
-                occurrences=np.zeros(size, dtype=np.int64),
+                distances=np.zeros((far, DISTANCE_BINS, columns)),
+                distance_pairs=np.zeros((far, DISTANCE_BINS, columns), dtype=np.int64),
+                vectors=np.zeros((len(pairs), model.width)),
+                directions=np.zeros((len(pairs), model.width)),
+                occurrences=np.zeros(len(pairs), dtype=np.int64),
+                word_vectors=word_vectors(model, pairs.words),
                 batches=np.zeros(1, dtype=np.int64),
             )
-        self._sums = {
-            field.name: torch.from_numpy(getattr(start, field.name)).to(self._device) for field in fields(start)
-        }
+        self._sums = {field.name: self._tensor(getattr(start, field.name)) for field in fields(start)}
+
+    def _tensor(self, array: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(array).to(self._device)
 
     def sums(self) -> AttentionSums:
         """What has been added up so far (on the CPU it shares the reader's memory)."""
@@ -159,29 +180,37 @@ class AttentionReader:
         self._known = (batch.words >= 0) & (batch.rows + stack.query_shift < batch.lengths[:, None])
         self._queries = torch.where(self._known, batch.rows + stack.query_shift, 0)
         self._keys = torch.where(self._known, batch.rows + stack.key_shift, 0)
-        words = batch.words.clamp(min=0)
-        self._pair_known = self._known[:, :, None] & self._known[:, None, :]
         if self._model.causal:
-            self._pair_known &= self._keys[:, None, :] < self._queries[:, :, None]
             self._debias = (self._queries + 1)[:, :, None] / NORMAL_LENGTH
         else:
             self._debias = batch.lengths[:, None, None] / NORMAL_LENGTH
-        code = self._code[words[:, :, None], words[:, None, :]].long()
-        self._pair_code = torch.where(self._pair_known, code, len(self._classes) - 1)
-        # [batch, rows * rows, 2 C]: the debias where the pair is in the class.
-        weights = torch.nn.functional.embedding(self._pair_code, self._classes).mul_(self._debias[..., None])
-        self._weights = weights.flatten(1, 2)
+        words = batch.words.clamp(min=0)
+        self._places = self._triangle_places(words[:, :, None], words[:, None, :])
+        code = self._code[self._places]
+        known = self._known[:, :, None] & self._known[:, None, :]
+        one_surface = known & (code == _ONE_SURFACE)
+        self._counted = known & ~one_surface
+        if self._model.causal:
+            self._counted &= self._keys[:, None, :] < self._queries[:, :, None]
+        # [batch, rows, seeds * K], and [pairs, seeds * 2 K] for the few pairs that may be same-topic: the debias where
+        # the pair is in the class.
+        self._rows = self._carries[words] * self._known[:, :, None]
+        self._debiased_rows = self._rows * self._debias
+        self._one_surface = _Places(one_surface)
+        self._alike = _Places(self._counted & (code > _ONE_SURFACE))
+        self._states = self._same[self._alike.of(code).long()]
+        self._debiased_states = self._states * self._alike.of(self._debias.expand(code.shape))[:, None]
         self._attention = torch.zeros(code.shape, device=self._device)
 
+    def _triangle_places(self, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        """Where pairs of words stand in a packed triangle; after its end for a word with itself."""
+        high, low = torch.maximum(one, other), torch.minimum(one, other)
+        return torch.where(high == low, len(self._code) - 1, high * (high - 1) // 2 + low)
+
     def _add_embeddings(self, hidden: torch.Tensor) -> None:
-        width = hidden.shape[-1]
-        if not self._sums["vectors"].shape[1]:
-            for name in ("vectors", "directions"):
-                self._sums[name] = torch.zeros(
-                    len(self._sums["occurrences"]), width, dtype=torch.float64, device=self._device
-                )
         words = self._batch.words[self._known]
-        found = hidden.gather(1, self._queries[:, :, None].expand(-1, -1, width))[self._known].double()
+        places = self._queries[:, :, None].expand(-1, -1, hidden.shape[-1])
+        found = hidden.gather(1, places)[self._known].double()
         self._sums["vectors"].index_add_(0, words, found)
         self._sums["directions"].index_add_(0, words, torch.nn.functional.normalize(found, dim=-1))
         self._sums["occurrences"].index_add_(0, words, torch.ones_like(words))
@@ -193,43 +222,77 @@ class AttentionReader:
         for first in range(0, size, step):
             part = slice(first, first + step)
             attention = call.between(part, self._queries[part], self._keys[part])
-            self._sums["layers"][layer] += torch.bmm(attention.flatten(2), self._weights[part]).sum(0)
+            attention[self._one_surface.index(part)] = 0
+            carrying = torch.matmul(attention, self._rows[part, None])
+            carrying = torch.einsum("bhrk,brk->hk", carrying, self._debiased_rows[part])
+            same = attention[self._alike.index(part)].T @ self._debiased_states[self._alike.within(part)]
+            self._sums["layers"][layer] += self._columns(carrying, same)
             self._attention[part] += attention.sum(1)
 
     def _end(self, batch: Batch) -> None:
         mean = self._attention * self._debias / (self._model.layers * self._model.heads)
         self._add_by_document_and_distance(batch, mean)
-        self._add_by_words(batch, mean)
+        places = self._places[self._counted]
+        self._sums["table"].index_add_(0, places, mean[self._counted])
+        self._sums["table_pairs"].index_add_(0, places, torch.ones_like(places, dtype=torch.int32))
 
     def _add_by_document_and_distance(self, batch: Batch, mean: torch.Tensor) -> None:
-        """Sums and counts by passage, distance and code of the pair, then by class."""
+        """Sums and counts by passage and distance."""
         apart = (batch.rows[:, :, None] - batch.rows[:, None, :]).abs().clamp(min=1)
         bins = torch.frexp(apart.float()).exponent.sub(1).clamp(max=DISTANCE_BINS - 1)
-        passage = torch.arange(len(mean), device=self._device)[:, None, None]
-        place = ((passage * DISTANCE_BINS + bins) * len(self._classes) + self._pair_code).flatten()
-        shape = (len(mean), DISTANCE_BINS, len(self._classes))
-        classes, group = self._classes.double(), batch.documents % len(self._sums["distances"])
-        for kind, values in (("s", mean.double()), ("_pairs", torch.ones_like(mean, dtype=torch.float64))):
-            by_code = torch.bincount(place, weights=values.flatten(), minlength=shape[0] * shape[1] * shape[2])
-            by_class = by_code.view(shape) @ classes
-            name = "document" + kind
-            self._sums[name].index_add_(0, batch.documents, by_class.sum(1).to(self._sums[name].dtype))
-            name = "distance" + kind
-            self._sums[name].index_add_(0, group, by_class.to(self._sums[name].dtype))
+        place = torch.arange(len(mean), device=self._device)[:, None, None] * DISTANCE_BINS + bins
+        first = self._first[:, batch.words.clamp(min=0)]
+        level = torch.maximum(first[:, :, :, None], first[:, :, None, :])[:, self._counted]
+        place_of_counted, place_of_alike = place[self._counted], self._alike.of(place)
+        size, levels = len(mean) * DISTANCE_BINS, self._levels
+        for kind, values in (("s", mean), ("_pairs", torch.ones_like(mean))):
+            weights = values[self._counted].double()
+            carrying = torch.stack(
+                [
+                    torch.bincount(place_of_counted * (levels + 1) + of_seed, weights, size * (levels + 1))
+                    .view(size, levels + 1)[:, :levels]
+                    .cumsum(1)
+                    for of_seed in level
+                ],
+                dim=1,
+            )
+            same = torch.zeros(size, self._same.shape[1], device=self._device)
+            same.index_add_(0, place_of_alike, self._states * self._alike.of(values)[:, None])
+            found = self._columns(carrying, same.double()).view(len(mean), DISTANCE_BINS, -1)
+            for name, of_passage in (("document", found.sum(1)), ("distance", found)):
+                sums = self._sums[name + kind]
+                sums.index_add_(0, batch.documents % len(sums), of_passage.to(sums.dtype))
 
-    def _add_by_words(self, batch: Batch, mean: torch.Tensor) -> None:
-        """Both directions of every pair of places at once, into the table of pairs of words."""
-        one, other = torch.triu_indices(*mean.shape[1:], offset=1, device=self._device)
-        surface = self._surface[batch.words.clamp(min=0)]
-        number = self._pair_known[:, one, other].int() + self._pair_known[:, other, one].int()
-        counted = (number > 0) & (surface[:, one] != surface[:, other])
-        value = torch.where(self._pair_known, mean, 0.0)
-        value = (value[:, one, other] + value[:, other, one])[counted]
-        first, second = batch.words[:, one][counted], batch.words[:, other][counted]
-        high, low = torch.maximum(first, second), torch.minimum(first, second)
-        place = high * (high - 1) // 2 + low
-        self._sums["table"].index_add_(0, place, value)
-        self._sums["table_pairs"].index_add_(0, place, number[counted])
+    def _columns(self, carrying: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
+        """Put [..., seeds * K] and [..., seeds * 2 K] in the order of `TopicPairs`."""
+        size, levels = len(carrying), self._levels
+        return torch.cat([carrying.view(size, -1, levels), same.view(size, -1, 2 * levels)], dim=2).flatten(1)
+
+
+class _Places:
+    """Chosen pairs of a batch, passage after passage.
+
+    Args:
+        chosen: [batch, rows, rows] bool.
+    """
+
+    def __init__(self, chosen: torch.Tensor):
+        self._passage, self._query, self._key = chosen.nonzero(as_tuple=True)
+        passages = torch.arange(len(chosen) + 1, device=chosen.device)
+        self._starts = torch.searchsorted(self._passage, passages).tolist()
+
+    def of(self, values: torch.Tensor) -> torch.Tensor:
+        """The values of the chosen pairs, of [batch, rows, rows]."""
+        return values[self._passage, self._query, self._key]
+
+    def within(self, part: slice) -> slice:
+        """Which of them lie in a part of the batch."""
+        return slice(self._starts[part.start], self._starts[min(part.stop, len(self._starts) - 1)])
+
+    def index(self, part: slice) -> tuple[torch.Tensor, slice, torch.Tensor, torch.Tensor]:
+        """Where they stand in the part's [passages, heads, rows, rows]: gives [pairs, heads]."""
+        here = self.within(part)
+        return self._passage[here] - part.start, slice(None), self._query[here], self._key[here]
 
 
 def measure_attention(

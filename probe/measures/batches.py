@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +61,22 @@ class BatchMaker:
         self.probed_documents, self.document_rank = np.unique(passages.document, return_inverse=True)
         self._place = np.full(vocabulary, -1, dtype=np.int64)
         self._place[labelled] = np.arange(len(labelled))
+
+    def alone(self) -> BatchMaker:
+        """The same, with a copy of the probed tokens in the place of the corpus."""
+        lengths = self.passages.stop - self.passages.start
+        chosen = np.repeat(self.passages.start - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        tokens = Tokens(self.tokens.ids[chosen], self.tokens.is_word[chosen], offsets, self.passages.document)
+        copied = copy(self)
+        copied.tokens, copied.passages = tokens, Passages(offsets[:-1], offsets[1:], self.passages.document)
+        return copied
+
+    def on(self, device: str | torch.device) -> BatchMaker:
+        """The same, with batches on a device."""
+        moved = copy(self)
+        moved.device = device
+        return moved
 
     def __call__(self, chosen: np.ndarray) -> Batch:
         """Make the batch of some passages."""

@@ -1,18 +1,21 @@
-"""Which pairs of words are same-topic and which different-topic, for every assignment at once.
+"""Which pairs of words are same-topic and which different-topic, for every number of words per topic at once.
 
 Two words are same-topic when they share a topic, and different-topic when both carry topics and share none. Two
 tokens of one surface (`Music`, `music`) are the same word and belong to neither, nor does a word with itself.
+
+A topic's k likeliest words are among its k + 1 likeliest, so whether a pair carries topics, and whether it shares one,
+is known for every k from the ranks of its words. What is summed for all k serves every theta up to the widest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
-from probe.errors import ProbeError
-from probe.topics import Assignment
+from probe.topics import KINDS, Assignment, given_ranks
 from probe.vocabulary import Vocabulary
 
 NEITHER, SAME, DIFFERENT = 0, 1, 2
@@ -20,26 +23,58 @@ NEITHER, SAME, DIFFERENT = 0, 1, 2
 
 @dataclass(frozen=True)
 class TopicPairs:
-    """The words that carry a topic in any assignment, and the class of every pair of them.
+    """The words that carry a topic at the largest k, and the class of every pair of them at every k.
+
+    What is summed over pairs has a column for each of `columns`: for every topic model the pairs that carry topics at
+    each k, then those that are same-topic in single and in multiple assignment.
 
     Attributes:
         words: [W] token ids, ascending.
         surface: [W] int, equal for tokens of one surface.
-        assignments: [C] the topic assignments.
-        position: [C] arrays: where the words of each assignment stand in `words`.
-        code: [W, W] small integers, symmetric; pairs of one code are in the same class in every assignment.
-        classes: [codes, 2 C] bool; column 2c says same-topic in assignment c, column 2c + 1 different-topic.
+        sizes: [K] the numbers of words per topic, ascending.
+        first: [seeds, W] which of `sizes` is the first at which a word carries a topic; K where there is none.
+        code: [W (W - 1) / 2] packed triangle: 0 for pairs that are never same-topic, 1 for pairs of one surface, else
+            the row of `same`.
+        same: [codes, seeds * 2 K] bool; whether pairs of a code are same-topic, in single assignment and in multiple.
     """
 
     words: np.ndarray
     surface: np.ndarray
-    assignments: tuple[Assignment, ...]
-    position: tuple[np.ndarray, ...]
+    sizes: np.ndarray
+    first: np.ndarray
     code: np.ndarray
-    classes: np.ndarray
+    same: np.ndarray
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of what is summed over pairs."""
+        return len(self.first) * 3 * len(self.sizes)
+
+    def classes(self, sums: np.ndarray, assignment: Assignment) -> np.ndarray:
+        """Same-topic and different-topic sums of one assignment.
+
+        Args:
+            sums: [..., columns].
+            assignment: of one of the topic models, with one of `sizes` as its words per topic.
+
+        Returns:
+            [..., 2].
+        """
+        size = len(self.sizes)
+        column = 3 * size * assignment.seed + int(np.searchsorted(self.sizes, assignment.words_per_topic))
+        labelled, same = sums[..., column], sums[..., column + size * (1 + KINDS.index(assignment.kind))]
+        return np.stack([same, labelled - same], axis=-1)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """An assignment, and where its words stand in `TopicPairs.words`: [words]."""
+
+    assignment: Assignment
+    position: np.ndarray
 
 
 def shared_topics(member: np.ndarray) -> np.ndarray:
@@ -83,50 +118,92 @@ def pair_states_literal(member: np.ndarray, surface: np.ndarray) -> np.ndarray:
 
 
 def topic_pairs(
-    assignments: Sequence[Assignment],
+    topic_words: Sequence[np.ndarray],
+    sizes: Sequence[int],
     dictionary: np.ndarray,
     vocabulary: Vocabulary,
     more_words: Collection[int] = (),
 ) -> TopicPairs:
-    """Classify all pairs of words under all assignments.
+    """Classify all pairs of words for all numbers of words per topic.
 
     Args:
-        assignments: over one LDA dictionary.
+        topic_words: of each topic model, [topics, n] p(w | t) over one dictionary.
+        sizes: numbers of words per topic.
         dictionary: [n] token id of each dictionary word.
         vocabulary: of the tokenizer.
         more_words: token ids to keep track of besides, without a topic.
-
-    Raises:
-        ProbeError: no two words carry topics.
     """
-    if all(len(assignment.words) < 2 for assignment in assignments):
-        raise ProbeError(
-            "No two words carry a topic, so there is no pair to measure: use a larger --theta, more text, or fewer "
-            "--topics."
-        )
-    labelled = [dictionary[assignment.words] for assignment in assignments]
-    words = np.unique(np.concatenate([*labelled, np.array(sorted(more_words), dtype=np.int64)]))
+    levels = np.unique(sizes)
+    ranks = [_levels(topic_word, levels) for topic_word in topic_words]
+    carrying = [dictionary[(level < len(levels)).any(axis=0)] for level in ranks]
+    words = np.unique(np.concatenate([*carrying, np.array(sorted(more_words), dtype=np.int64)]))
     _, surface = np.unique([vocabulary.surfaces[word] for word in words], return_inverse=True)
-    code = np.zeros((len(words), len(words)), dtype=np.uint8)
-    history = np.zeros((1, 0), dtype=np.uint8)
-    positions = []
-    for assignment, tokens in zip(assignments, labelled, strict=True):
-        position = np.searchsorted(words, tokens)
-        positions.append(position)
-        code = code.astype(_code_type(3 * len(history)), copy=False)
-        code *= 3
-        code[np.ix_(position, position)] += pair_states(assignment, surface[position])
-        # Codes are renumbered after every assignment, so that they stay few; by rows, since bincount copies.
-        seen = sum(np.bincount(row, minlength=3 * len(history)) for row in code) > 0
-        number = (np.cumsum(seen) - 1).astype(code.dtype)
-        for row in code:
-            row[:] = number[row]
-        before, state = np.divmod(np.flatnonzero(seen), 3)
-        history = np.column_stack([history[before], state.astype(np.uint8)])
-    classes = np.stack([history == SAME, history == DIFFERENT], axis=2).reshape(len(history), 2 * len(positions))
-    return TopicPairs(words, surface, tuple(assignments), tuple(positions), code, classes)
+    place = np.searchsorted(dictionary, words)
+    ranks = [level[:, place] for level in ranks]
+    likelihoods = [topic_word[:, place] for topic_word in topic_words]
+    high, low = _ever_same(ranks, len(levels))
+    apart = surface[high] != surface[low]
+    high, low = high[apart], low[apart]
+    # Bits, since there are hundreds of thousands of such pairs.
+    packed = np.stack(
+        [
+            np.packbits(_same_topic(rank, likelihood, high, low, len(levels)), axis=1)
+            for rank, likelihood in zip(ranks, likelihoods, strict=True)
+        ],
+        axis=1,
+    )
+    different, number = np.unique(packed, axis=0, return_inverse=True)
+    columns = 2 * len(levels) * len(ranks)
+    rows = np.unpackbits(different, axis=2, count=2 * len(levels)).reshape(len(different), columns).astype(bool)
+    # Rows 0 and 1 stand for pairs that are never same-topic and pairs of one surface.
+    rows = np.concatenate([np.zeros((2, columns), dtype=bool), rows])
+    code = np.zeros(len(words) * (len(words) - 1) // 2, dtype=np.int16 if len(rows) <= 2**15 else np.int32)
+    code[triangle_index(*_one_surface(surface))] = 1
+    code[triangle_index(high, low)] = 2 + number.ravel()
+    first = np.array([rank.min(axis=0) for rank in ranks])
+    return TopicPairs(words, surface, levels, first, code, rows)
 
 
-def _code_type(codes: int) -> type[np.integer]:
-    """The smallest type that holds so many codes and that torch has, too."""
-    return np.uint8 if codes <= 2**8 else np.int16 if codes <= 2**15 else np.int32
+def triangle_index(i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Where the pair of two different positions stands in a packed triangle."""
+    high, low = np.maximum(i, j), np.minimum(i, j)
+    return high * (high - 1) // 2 + low
+
+
+def _levels(topic_word: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """[topics, n] the first of the levels at which a topic keeps a word; their number where there is none."""
+    return np.searchsorted(levels, given_ranks(topic_word, int(levels[-1])), side="right")
+
+
+def _ever_same(ranks: Sequence[np.ndarray], levels: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of words that share a topic at the last level, each once: the higher and the lower position."""
+    size = ranks[0].shape[1]
+    found = [np.zeros(0, dtype=np.int64)]
+    for rank in np.concatenate(ranks):
+        here = np.flatnonzero(rank < levels)
+        high, low = np.tril_indices(len(here), -1)
+        found.append(here[high] * size + here[low])
+    high, low = np.divmod(np.unique(np.concatenate(found)), size)
+    return high, low
+
+
+def _same_topic(rank: np.ndarray, likelihood: np.ndarray, high: np.ndarray, low: np.ndarray, levels: int) -> np.ndarray:
+    """[pairs, 2 levels] whether pairs of words share a topic, in single and in multiple assignment."""
+    single = np.zeros((len(high), levels), dtype=bool)
+    multiple = np.full(len(high), levels)
+    for level in range(levels):
+        best = np.where(rank <= level, likelihood, -1.0).argmax(axis=0)
+        labelled = rank.min(axis=0) <= level
+        single[:, level] = (best[high] == best[low]) & labelled[high] & labelled[low]
+    for topic in rank:
+        multiple = np.minimum(multiple, np.maximum(topic[high], topic[low]))
+    return np.concatenate([single, multiple[:, None] <= np.arange(levels)], axis=1)
+
+
+def _one_surface(surface: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of different positions with one surface."""
+    order = np.argsort(surface, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(surface[order])) + 1)
+    pairs = [pair for group in groups for pair in combinations(group.tolist(), 2)]
+    found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -61,16 +62,17 @@ def _examined(name: str, weights: Weights, module: nn.Module, family: Family, at
         raise ProbeError(
             f"{name} gives no attention maps of one shape a layer: a {family.name} model cannot be measured."
         )
-    model = LoadedModel(name, weights, module, family, stack, len(maps), maps[0].shape[1], _is_causal(name, maps))
+    layers, heads = len(maps), maps[0].shape[1]
+    model = LoadedModel(name, weights, module, family, stack, layers, heads, 0, _is_causal(name, maps))
     places = torch.arange(max(_LENGTHS), device=device).expand(len(_LENGTHS), -1)
     heard: list[torch.Tensor] = []
-    widths: list[tuple[int, ...]] = []
+    embedded: list[tuple[int, ...]] = []
 
     def on_attention(layer: int, call: Call | Map) -> None:
         del layer
         heard.append(call.between(slice(None), places, places))
 
-    model.listen(ids, mask, on_attention, lambda hidden: widths.append(tuple(hidden.shape[:-1])))
+    model.listen(ids, mask, on_attention, lambda hidden: embedded.append(tuple(hidden.shape)))
     tolerance = _TOLERANCE.get(next(module.parameters()).dtype, _COARSE)
     for number, (own, here) in enumerate(zip(maps, heard, strict=True)):
         if own.shape != here.shape or not _alike(own.float(), here, tolerance):
@@ -78,9 +80,9 @@ def _examined(name: str, weights: Weights, module: nn.Module, family: Family, at
                 f"What is heard of layer {number} of {name} differs from the attention that the model reports: a "
                 f"{family.name} model cannot be measured with this version of transformers."
             )
-    if widths != [tuple(ids.shape)]:
+    if [shape[:-1] for shape in embedded] != [tuple(ids.shape)]:
         raise ProbeError(f"The embedding layer of {name} cannot be found: a {family.name} model cannot be measured.")
-    return model
+    return replace(model, width=embedded[0][-1])
 
 
 def _token_ids(config: PreTrainedConfig, size: int) -> torch.Tensor:

@@ -79,6 +79,7 @@ class LoadedModel:
         family: what its architecture can do.
         stack: the part that is measured.
         layers, heads: how many attention maps a passage has.
+        width: of the embedding layer's output.
         causal: no query sees a key after it.
     """
 
@@ -89,6 +90,7 @@ class LoadedModel:
     stack: Stack
     layers: int
     heads: int
+    width: int
     causal: bool
 
     @torch.inference_mode()

@@ -14,12 +14,12 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from probe.measures.attention import AttentionSums, attention_sums_literal, measure_attention
 from probe.measures.batches import BatchMaker
-from probe.measures.pairs import pair_states, topic_pairs
+from probe.measures.pairs import DIFFERENT, SAME, Labelled, pair_states, topic_pairs
 from probe.models.loading import find_model, load_model, load_tokenizer
 from probe.passages import Passages, SpecialTokens, cut_passages, pack, special_tokens
 from probe.statistics import interval, resample_documents
 from probe.tokens import Tokens, tokenize
-from probe.topics import Assignment
+from probe.topics import KINDS, assign_topics, words_per_topic
 from probe.vocabulary import Vocabulary, build_vocabulary
 from tests.tiny import FAMILIES
 
@@ -34,6 +34,7 @@ class Case:
     specials: object
     vocabulary: object
     pairs: object
+    labelled: list
 
     def maker(self, passages=None):
         chosen = self.passages if passages is None else passages
@@ -42,18 +43,17 @@ class Case:
     def sums(self, batches, **options):
         return measure_attention(self.model, self.maker(), batches, self.pairs, **options)
 
+    def classes(self, sums):
+        """Same-topic and different-topic sums of every assignment, one after the other."""
+        return np.concatenate([self.pairs.classes(sums, one.assignment) for one in self.labelled], axis=-1)
 
-def _random_assignments(words: np.ndarray, topics: int = 4) -> list[Assignment]:
-    random = np.random.default_rng(3)
-    found = []
-    for theta, share in ((0.1, 0.3), (0.2, 0.6)):
-        chosen = np.flatnonzero(random.random(len(words)) < share)
-        single = np.zeros((topics, len(chosen)), dtype=bool)
-        single[random.integers(topics, size=len(chosen)), np.arange(len(chosen))] = True
-        more = single | (random.random(single.shape) < 0.2)
-        for kind, member in (("single", single), ("multiple", more)):
-            found.append(Assignment(theta, kind, 0, len(words), 9, chosen, member))
-    return found
+
+THETAS = (0.15, 0.3)
+
+
+def _random_topics(n: int, topics: int = 4) -> list[np.ndarray]:
+    """Two topic models whose topics share words."""
+    return list(np.random.default_rng(3).dirichlet(np.full(n, 0.3), size=(2, topics)))
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +72,19 @@ def case(request, tiny_models, tmp_path_factory, small_corpus):
     last = np.flatnonzero(np.diff(passages.document, append=-1))
     passages = passages[np.unique(np.concatenate([np.arange(0, len(passages), 8), last]))]
     dictionary = np.unique(tokens.ids[np.asarray(tokens.is_word)])
-    pairs = topic_pairs(_random_assignments(dictionary), dictionary, vocabulary)
+    topic_words = _random_topics(len(dictionary))
+    sizes = [words_per_topic(theta, len(dictionary)) for theta in THETAS]
+    more = np.random.default_rng(0).choice(dictionary, 5).tolist()
+    pairs = topic_pairs(topic_words, [1, 3, *sizes], dictionary, vocabulary, more)
+    assignments = [
+        assign_topics(topic_word, theta, kind, seed)
+        for seed, topic_word in enumerate(topic_words)
+        for theta in THETAS
+        for kind in KINDS
+    ]
+    labelled = [Labelled(one, np.searchsorted(pairs.words, dictionary[one.words])) for one in assignments]
     model = load_model(source, attention=attention or "encoder")
-    return Case(model, tokens, passages, specials, vocabulary, pairs)
+    return Case(model, tokens, passages, specials, vocabulary, pairs, labelled)
 
 
 def _own_outputs(folder: str, attention: str):
@@ -111,9 +121,9 @@ def _literal(case: Case, folder: str, attention: str, causal: bool):
     layers, documents, counts, per_passage = 0.0, {}, {}, []
     vectors, occurrences = 0.0, np.zeros(size, dtype=int)
     full = []
-    for assignment, position in zip(case.pairs.assignments, case.pairs.position, strict=True):
+    for one in case.labelled:
         states = np.zeros((size, size), dtype=np.uint8)
-        states[np.ix_(position, position)] = pair_states(assignment, case.pairs.surface[position])
+        states[np.ix_(one.position, one.position)] = pair_states(one.assignment, case.pairs.surface[one.position])
         full.append(states)
     for start, stop, document in zip(case.passages.start, case.passages.stop, case.passages.document, strict=True):
         text = case.tokens.ids[start:stop]
@@ -159,11 +169,11 @@ def test_sums_equal_those_of_eager_maps_in_padded_batches(case, tiny_models, req
     assert lengths.min() < lengths.max() and len(documents) > 3
     found = case.sums([np.arange(len(case.passages))])  # one batch: every shorter passage is padded
     # ALBERT's layers are one module, and counted as often as it runs.
-    assert found.layers.shape == (2 if attention else 3, 4, 8)
-    assert counts.sum(axis=0).min() > 10
-    np.testing.assert_allclose(found.layers, layers, rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(found.documents, documents, rtol=1e-5, atol=1e-5)
-    np.testing.assert_array_equal(found.document_pairs, counts)
+    assert found.layers.shape[:2] == (2 if attention else 3, 4)
+    assert counts.sum(axis=0).min() >= 8
+    np.testing.assert_allclose(case.classes(found.layers), layers, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(case.classes(found.documents), documents, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(case.classes(found.document_pairs), counts)
     np.testing.assert_array_equal(found.occurrences, occurrences)
     np.testing.assert_allclose(found.vectors, vectors, rtol=1e-4, atol=1e-4)
     for passage in maps:
@@ -207,11 +217,11 @@ def test_table_of_pairs_adds_up_to_the_class_sums(case):
     size = len(case.pairs)
     square = np.zeros((size, size))
     square[np.tril_indices(size, -1)] = found.table
-    for column, position in enumerate(case.pairs.position):
-        states = pair_states(case.pairs.assignments[column], case.pairs.surface[position])
-        part = (square + square.T)[np.ix_(position, position)]
-        for offset, state in enumerate((1, 2)):
-            expected = found.documents[:, 2 * column + offset].sum()
+    for one in case.labelled:
+        states = pair_states(one.assignment, case.pairs.surface[one.position])
+        part = (square + square.T)[np.ix_(one.position, one.position)]
+        sums = case.pairs.classes(found.documents, one.assignment).sum(axis=0)
+        for expected, state in zip(sums, (SAME, DIFFERENT), strict=True):
             assert part[states == state].sum() / 2 == pytest.approx(expected, rel=1e-5)
 
 
@@ -229,9 +239,10 @@ def test_bfloat16_shifts_the_ratio_by_less_than_a_tenth_of_its_interval(case):
 
     def ratio(model):
         sums = measure_attention(model, case.maker(), batches, case.pairs)
-        columns = slice(4, 6)  # the widest single assignment
-        draws = resample_documents(sums.documents[:, columns], sums.document_pairs[:, columns], 200, 0)
-        same, different = sums.documents[:, columns].sum(0) / sums.document_pairs[:, columns].sum(0)
+        widest = case.labelled[2].assignment
+        parts = [case.pairs.classes(part, widest) for part in (sums.documents, sums.document_pairs)]
+        draws = resample_documents(*parts, 200, 0)
+        same, different = parts[0].sum(0) / parts[1].sum(0)
         return same / different, interval(draws[:, 0] / draws[:, 1])
 
     batches = pack(case.maker().lengths, 2048)
@@ -292,8 +303,10 @@ def test_causal_attention_at_random_weights_gives_one_with_the_debias_of_each_ro
     member = topic_of_word == np.arange(10)[:, None]
     flags = np.ones(100, dtype=bool)
     vocabulary = Vocabulary([], [f"w{i}" for i in range(100)], flags, flags, ~flags, "")
-    assignment = Assignment(0.1, "single", 0, 100, 10, np.arange(100), member)
-    pairs = topic_pairs([assignment], np.arange(100), vocabulary)
+    topic_word = np.where(member, 0.1, 1e-9)
+    assignment = assign_topics(topic_word, 0.095, "single")
+    assert assignment.words_per_topic == 10 and len(assignment.words) == 100
+    pairs = topic_pairs([topic_word], [10], np.arange(100), vocabulary)
     maker = BatchMaker(tokens, cut_passages(tokens, 64, 0), SpecialTokens((), (), 0), pairs.words, 100)
     batches = np.array_split(np.arange(len(documents)), 4)
     config = transformers.GPT2Config(
@@ -304,7 +317,8 @@ def test_causal_attention_at_random_weights_gives_one_with_the_debias_of_each_ro
 
     def ratio_interval(model):
         sums = measure_attention(model, maker, batches, pairs)
-        same, different = resample_documents(sums.documents, sums.document_pairs, 500, 0).T
+        parts = [pairs.classes(part, assignment) for part in (sums.documents, sums.document_pairs)]
+        same, different = resample_documents(*parts, 500, 0).T
         return interval(same / different)
 
     holds_one = 0
@@ -348,7 +362,12 @@ def test_attention_by_distance_is_the_same_attention(case):
     found = case.sums([np.arange(len(case.passages))])
     np.testing.assert_allclose(found.distances.sum(axis=(0, 1)), found.documents.sum(axis=0), rtol=1e-5)
     np.testing.assert_array_equal(found.distance_pairs.sum(axis=(0, 1)), found.document_pairs.sum(axis=0))
-    expected = np.zeros(found.distance_pairs.shape[1:], dtype=int)
+    widest = case.labelled[3]
+    states = np.zeros((len(case.pairs), len(case.pairs)), dtype=int)
+    states[np.ix_(widest.position, widest.position)] = pair_states(
+        widest.assignment, case.pairs.surface[widest.position]
+    )
+    expected = np.zeros((found.distance_pairs.shape[1], 2), dtype=int)
     place = {word: index for index, word in enumerate(case.pairs.words)}
     for start, stop in zip(case.passages.start, case.passages.stop, strict=True):
         here = [
@@ -361,6 +380,7 @@ def test_attention_by_distance_is_the_same_attention(case):
         for i, first in here:
             for j, second in here:
                 if i != j:
-                    classes = case.pairs.classes[case.pairs.code[first, second]]
-                    expected[min(int(np.log2(abs(i - j))), 9)] += classes
-    np.testing.assert_array_equal(found.distance_pairs.sum(axis=0), expected)
+                    state = states[first, second]
+                    expected[min(int(np.log2(abs(i - j))), 9)] += (state == SAME, state == DIFFERENT)
+    found_pairs = case.pairs.classes(found.distance_pairs, widest.assignment)
+    np.testing.assert_array_equal(found_pairs.sum(axis=0), expected)

@@ -1,13 +1,19 @@
-"""Every pair of words is in the class its definition says."""
+"""Every pair of words is in the class its definition says, at every number of words per topic."""
 
 import numpy as np
-import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probe.errors import ProbeError
-from probe.measures.pairs import DIFFERENT, NEITHER, SAME, pair_states, pair_states_literal, topic_pairs
-from probe.topics import Assignment
+from probe.measures.pairs import (
+    DIFFERENT,
+    NEITHER,
+    SAME,
+    pair_states,
+    pair_states_literal,
+    topic_pairs,
+    triangle_index,
+)
+from probe.topics import KINDS, Assignment, assign_topics
 from probe.vocabulary import Vocabulary
 
 
@@ -18,45 +24,53 @@ def _vocabulary(surfaces):
 
 
 @st.composite
-def assignments(draw, n):
-    chosen = np.array(sorted(draw(st.sets(st.integers(0, n - 1), min_size=1))))
+def topic_words(draw, n):
     topics = draw(st.integers(1, 4))
-    member = np.array(
-        [[draw(st.booleans()) for _ in chosen] for _ in range(topics)]
-        + [[True] * len(chosen)][: draw(st.integers(0, 1))]
-    )
-    kept = member.any(axis=0)
-    return Assignment(0.1, "multiple", 0, n, 1, chosen[kept], member[:, kept])
+    counts = draw(st.lists(st.lists(st.integers(0, 6), min_size=n, max_size=n), min_size=topics, max_size=topics))
+    likelihoods = np.array(counts) + 0.1
+    return likelihoods / likelihoods.sum(axis=1, keepdims=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_classes_equal_the_literal_reference_for_every_assignment(data):
+def test_classes_equal_the_literal_reference_at_every_size(data):
     n = data.draw(st.integers(2, 12))
     surfaces = data.draw(st.lists(st.sampled_from("abcdefgh"), min_size=n, max_size=n))
-    several = data.draw(st.lists(assignments(n), min_size=1, max_size=6))
-    assume(any(len(assignment.words) > 1 for assignment in several))
-    pairs = topic_pairs(several, np.arange(n), _vocabulary(surfaces))
-    for column, (assignment, position) in enumerate(zip(several, pairs.position, strict=True)):
-        np.testing.assert_array_equal(pairs.words[position], assignment.words)
-        literal = pair_states_literal(assignment.member, pairs.surface[position])
-        np.testing.assert_array_equal(pair_states(assignment, pairs.surface[position]), literal)
-        expected = np.zeros((len(pairs), len(pairs)), dtype=int)
-        expected[np.ix_(position, position)] = literal
-        classes = pairs.classes[pairs.code]
-        np.testing.assert_array_equal(classes[..., 2 * column], expected == SAME)
-        np.testing.assert_array_equal(classes[..., 2 * column + 1], expected == DIFFERENT)
+    several = data.draw(st.lists(topic_words(n), min_size=1, max_size=3))
+    sizes = data.draw(st.lists(st.integers(1, n), min_size=1, max_size=4))
+    more = data.draw(st.sets(st.integers(0, n - 1)))
+    pairs = topic_pairs(several, sizes, np.arange(n), _vocabulary(surfaces), more)
+    for seed, topic_word in enumerate(several):
+        for size in sizes:
+            for kind in KINDS:
+                # floor(theta n) + 1 is `size`.
+                assignment = assign_topics(topic_word, (size - 0.5) / n, kind, seed)
+                assert assignment.words_per_topic == size
+                position = np.searchsorted(pairs.words, assignment.words)
+                np.testing.assert_array_equal(pairs.words[position], assignment.words)
+                literal = pair_states_literal(assignment.member, pairs.surface[position])
+                np.testing.assert_array_equal(pair_states(assignment, pairs.surface[position]), literal)
+                expected = np.zeros((len(pairs), len(pairs)), dtype=int)
+                expected[np.ix_(position, position)] = literal
+                high, low = np.tril_indices(len(pairs), -1)
+                same, different = _found(pairs, high, low, assignment).T
+                np.testing.assert_array_equal(same, expected[high, low] == SAME)
+                np.testing.assert_array_equal(different, expected[high, low] == DIFFERENT)
+
+
+def _found(pairs, high, low, assignment):
+    """Whether each pair is same-topic and different-topic, of what the reader adds up."""
+    levels = len(pairs.sizes)
+    code = pairs.code[triangle_index(high, low)]
+    columns = []
+    for seed, first in enumerate(pairs.first):
+        carries = np.maximum(first[high], first[low])[:, None] <= np.arange(levels)
+        columns += [carries & (code != 1)[:, None], pairs.same[code][:, 2 * levels * seed : 2 * levels * (seed + 1)]]
+    return pairs.classes(np.concatenate(columns, axis=1).astype(int), assignment)
 
 
 def test_two_tokens_of_one_surface_are_never_different_words():
     member = np.array([[True, True, False], [False, False, True]])
     assignment = Assignment(0.1, "single", 0, 3, 2, np.arange(3), member)
-    pairs = topic_pairs([assignment], np.arange(3), _vocabulary(["music", "music", "war"]))
-    states = pair_states(assignment, pairs.surface)
+    states = pair_states(assignment, np.array([0, 0, 1]))
     assert states[0, 1] == NEITHER and states[0, 0] == NEITHER and states[0, 2] == DIFFERENT
-
-
-def test_no_two_words_with_a_topic_is_refused_with_the_way_out():
-    nothing = Assignment(0.1, "single", 0, 3, 1, np.arange(1), np.ones((1, 1), dtype=bool))
-    with pytest.raises(ProbeError, match="No two words carry a topic"):
-        topic_pairs([nothing], np.arange(3), _vocabulary("abc"))
