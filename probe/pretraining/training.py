@@ -149,8 +149,9 @@ def pretrain(
         objective.start_from_frequencies(train.counts(len(tokenizer)))
         objective = objective.to(device)
         run = _Run(settings, objective, tokenizer, train, held_out, folder, key, device)
-        folder.mkdir(parents=True, exist_ok=True)
-        with alone_in(folder):
+        # Not the folder itself: files of a probe or of dynamics may come to stand there meanwhile.
+        (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+        with alone_in(folder / CHECKPOINTS):
             run.resume(progress)
             run.train(progress)
     info = {
