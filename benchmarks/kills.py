@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 python benchmarks/kills.py [--kills 50] [--seed 0] [--out results/benchmarks]
 
-Each trial has a cache and a folder of its own. The run is killed (SIGKILL) at a moment drawn uniformly from the processor
-time of an undisturbed run (which other work on the machine stretches less than the clock's), then the same command is
-given again. Every CSV, PNG and SVG must equal that of the undisturbed run byte for byte, and `run.json` but for its
-seconds. Two undisturbed runs are compared first. Linux only.
+Each trial has a cache and a folder of its own. The run is killed (SIGKILL) at a moment drawn uniformly from the
+processor time of an undisturbed run (which other work on the machine stretches less than the clock's), then the same
+command is given again. Every CSV, PNG and SVG must equal that of the undisturbed run byte for byte, and `run.json` but
+for its seconds. Two undisturbed runs are compared first. Linux only.
 """
 
 from __future__ import annotations
