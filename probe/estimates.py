@@ -141,7 +141,6 @@ def estimate_all(
     """
     word = word_similarities(sums.word_vectors)
     layer = occurrence_similarities(sums.vectors, sums.directions, sums.occurrences)
-    centered = word_similarities(sums.word_vectors - sums.word_vectors.mean(axis=0))
     documents, document_pairs = (
         np.concatenate([pairs.classes(part, one.assignment) for one in labelled], axis=1)
         for part in (sums.documents, sums.document_pairs)
@@ -152,14 +151,15 @@ def estimate_all(
         assignment, position = one.assignment, one.position
         single = assignment.kind == "single"
         weights = draw_weights(len(assignment.member), resamples, random_state)
-        at_word: dict[Measure, np.ndarray] = {"cosine": word.cosine, "dot": word.dot}
+        block = np.ix_(position, position)
+        at_word: dict[Measure, np.ndarray] = {"cosine": word.cosine[block], "dot": word.dot[block]}
         if single:
-            at_word["cosine_centered"] = centered.cosine
+            vectors = sums.word_vectors[position]
+            at_word["cosine_centered"] = word_similarities(vectors - vectors.mean(axis=0)).cosine
+        at_layer: dict[Measure, np.ndarray] = {"cosine": layer.cosine[block], "dot": layer.dot[block]}
         quantities = [
             *_embedding_quantities("word", at_word, word.known, pairs, one, weights),
-            *_embedding_quantities(
-                "layer", {"cosine": layer.cosine, "dot": layer.dot}, layer.known, pairs, one, weights
-            ),
+            *_embedding_quantities("layer", at_layer, layer.known, pairs, one, weights),
             _attention_quantity(sums, pairs, one, attention_draws[:, 2 * column : 2 * column + 2]),
         ]
         frequency = quantile_strata(statistics.frequency[position], FREQUENCY_STRATA)
@@ -184,7 +184,7 @@ def estimate_all(
             )
             found.append(MeasuredEstimate(assignment, quantity.measure, quantity.site, estimate))
         if single:
-            strata = _pmi_strata(statistics.pmi[np.ix_(position, position)])
+            strata = _pmi_strata(statistics.pmi[block])
             found += [
                 _matched_on_pmi(quantity, assignment, strata, weights)
                 for quantity in quantities
@@ -225,7 +225,7 @@ def _embedding_quantities(
     labelled: Labelled,
     weights: np.ndarray,
 ) -> list[_Quantity]:
-    """Measures of one site that share their pairs."""
+    """Measures of one site that share their pairs, from similarities of the labelled words alone."""
     assignment, position = labelled.assignment, labelled.position
     states = pair_states(assignment, pairs.surface[position])
     states[~known[position]] = NEITHER
@@ -236,7 +236,7 @@ def _embedding_quantities(
     pairs_by_topic, packed_pairs = split.sums(ones), pack_triangle(ones)
     quantities = []
     for measure, similarity in similarities.items():
-        values = similarity[np.ix_(position, position)] * ones
+        values = similarity * ones
         totals, counts = similarity_sums(values, states)
         quantities.append(
             _Quantity(

@@ -25,7 +25,7 @@ from probe.context import Context, versions
 from probe.errors import ProbeError
 from probe.files import whole_set
 from probe.models.families import Weights, family_of, usable_positions
-from probe.models.loading import ModelSource, check_attention, find_model, load_config
+from probe.models.loading import ModelSource, check_attention, find_model, group_models, load_config
 from probe.passages import padding_share
 from probe.preparation import Prepared, prepare
 from probe.progress import Progress, Silent
@@ -65,7 +65,7 @@ class RunResult:
 
 def default_folder(settings: RunSettings, corpus_name: str) -> Path:
     """The folder of a run that names none: `results/MODEL-CORPUS`."""
-    models = "+".join(re.sub(r"[^\w.]+", "-", name).strip("-.") for name in settings.model)
+    models = "+".join(re.sub(r"[^\w.]+", "-", name).strip("-.") for name in group_models(settings.model))
     return DEFAULT_OUT / f"{models[:80]}-{corpus_name}"
 
 
@@ -193,7 +193,7 @@ def run_experiment(
             "seconds": context.seconds,
         }
     if write:
-        with whole_set(folder, last="run.json", replaced="figures/*.[ps][nv]g") as place:
+        with whole_set(folder, last="run.json", replaced=["figures/*.png", "figures/*.svg"]) as place:
             write_results(place, tables, info)
             if figures:
                 with progress.stage("Drawing figures"):

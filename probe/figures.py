@@ -5,14 +5,12 @@ Every figure is written as PNG and SVG, and a run repeated gives the same bytes.
 
 from __future__ import annotations
 
-import io
 import logging
 import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from probe.canvas import BLUE, DIVERGING, GREY, VERMILION, images, style
 from probe.errors import ProbeError
 
 if TYPE_CHECKING:
@@ -30,25 +29,9 @@ logger = logging.getLogger(__name__)
 FOLDER = "figures"
 _MEASURES = ("cosine", "dot", "attention")
 _KINDS = {1: "single", 5: "multiple"}
-# Okabe and Ito's blue and vermilion, told apart by every kind of colour vision; the shape of a mark says the same.
-_BLUE, _VERMILION, _GREY = "#0072B2", "#D55E00", "#6E6E6E"
-_DIVERGING, _NO_VALUE = "RdBu_r", "#D9D9D9"
-# matplotlib's own font holds Latin, Greek and Cyrillic; one of these, where installed, holds the other scripts.
-_MORE_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Sans Bengali")
+_NO_VALUE = "#D9D9D9"
 # Marks of one theta stand beside each other, so many times to the left or right on the logarithmic axis.
 _BESIDE = 1.05
-_STYLE = {
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "figure.constrained_layout.use": True,
-    "savefig.dpi": 150,
-    # Names of models and words are text, never formulas.
-    "text.parse_math": False,
-    # Ids of an SVG are random without it.
-    "svg.hashsalt": "topic-probe",
-}
 
 
 @dataclass(frozen=True)
@@ -140,7 +123,7 @@ def draw_figures(folder: Path, tables: Mapping[str, pd.DataFrame], similarity: M
     Raises:
         ProbeError: the folder cannot be written.
     """
-    with _style():
+    with style():
         figures = {"heads": _heads(tables["layers"])}
         for number in _KINDS:
             figures[f"theta-table{number}"] = _ratio_by_theta(number, tables[f"table{number}"], tables["measures"])
@@ -149,31 +132,13 @@ def draw_figures(folder: Path, tables: Mapping[str, pd.DataFrame], similarity: M
         files: dict[str, bytes] = {}
         lacking = False
         for name, figure in figures.items():
-            # A date or a version would make bytes differ.
-            for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-                content = io.BytesIO()
-                with warnings.catch_warnings(record=True) as caught:
-                    warnings.simplefilter("always")
-                    figure.savefig(content, format=kind, metadata=metadata)
-                lacking = lacking or any("missing from font" in str(warning.message) for warning in caught)
-                files[f"{name}.{kind}"] = content.getvalue()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                files |= {f"{name}.{kind}": content for kind, content in images(figure).items()}
+            lacking = lacking or any("missing from font" in str(warning.message) for warning in caught)
     if lacking:
         logger.warning("Some letters in the figures are boxes: no font here has them; install Noto Sans of the script.")
     return _write(folder / FOLDER, files)
-
-
-@contextmanager
-def _style() -> Iterator[None]:
-    """The defaults of matplotlib and ours, whatever the user's style; put back afterwards."""
-    import matplotlib
-    from matplotlib import font_manager
-
-    installed = set(font_manager.get_font_names())
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE)
-        matplotlib.rcParams["font.family"] = ["DejaVu Sans", *(name for name in _MORE_FONTS if name in installed)]
-        yield
 
 
 def _slug(name: str) -> str:
@@ -222,7 +187,7 @@ def _heads(layers: pd.DataFrame) -> Any:
                 continue
             ratios = maps[model, weights]
             axis.set_facecolor(_NO_VALUE)
-            image = axis.imshow(ratios, cmap=_DIVERGING, norm=norm, aspect="auto", interpolation="nearest")
+            image = axis.imshow(ratios, cmap=DIVERGING, norm=norm, aspect="auto", interpolation="nearest")
             axis.set_title(f"{model}\n{weights} weights", loc="left")
             axis.set_xlabel("head")
             axis.set_ylabel("layer")
@@ -276,8 +241,8 @@ def _ratio_by_theta(number: int, table: pd.DataFrame, measures: pd.DataFrame) ->
         for axis, measure in zip(row, _MEASURES, strict=True):
             axis.axhline(1, color="black", linewidth=0.6, zorder=0)
             for weights, colour, mark, side in (
-                ("pretrained", _BLUE, "o", 1 / _BESIDE),
-                ("random", _GREY, "s", _BESIDE),
+                ("pretrained", BLUE, "o", 1 / _BESIDE),
+                ("random", GREY, "s", _BESIDE),
             ):
                 rows = mine[mine["weights"] == weights].sort_values("theta")
                 if len(rows):
@@ -343,7 +308,7 @@ def _null_band(axis: Any, number: int, rows: pd.DataFrame, measures: pd.DataFram
                 [at / _BESIDE**3, at * _BESIDE**3],
                 least,
                 most,
-                color=_BLUE,
+                color=BLUE,
                 alpha=0.18,
                 linewidth=0,
                 label="pretrained, topics permuted (95 %)",
@@ -357,7 +322,7 @@ def _printed(axis: Any, rows: pd.DataFrame, measure: str, side: float, weights: 
             rows["theta"].to_numpy(dtype=float) * side,
             printed,
             "x",
-            color=_VERMILION if weights == "pretrained" else _GREY,
+            color=VERMILION if weights == "pretrained" else GREY,
             markersize=6,
             markeredgewidth=1.6,
             label=f"{weights}, printed in the paper",
@@ -380,7 +345,7 @@ def _words(model: str, words: WordDots) -> Any:
     figure = Figure(figsize=(inches + 3.2, inches + 1.2))
     axis = figure.subplots()
     axis.set_facecolor(_NO_VALUE)
-    image = axis.imshow(others, cmap=_DIVERGING, vmin=centre - reach, vmax=centre + reach, interpolation="nearest")
+    image = axis.imshow(others, cmap=DIVERGING, vmin=centre - reach, vmax=centre + reach, interpolation="nearest")
     starts = [0, *(np.flatnonzero(np.diff(topics)) + 1).tolist(), size]
     for start in starts[1:-1]:
         axis.axhline(start - 0.5, color="black", linewidth=0.5)

@@ -9,7 +9,7 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +50,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_set(folder: Path, last: str, replaced: str = "") -> Iterator[Path]:
+def whole_set(folder: Path, last: str, replaced: Iterable[str] = ()) -> Iterator[Path]:
     """A temporary folder whose files are moved into `folder` together when the block ends well.
 
     Runs that end in one folder at once wait for each other, so that it holds the files of one of them.
@@ -58,7 +58,7 @@ def whole_set(folder: Path, last: str, replaced: str = "") -> Iterator[Path]:
     Args:
         folder: made if missing.
         last: the file that is taken away first and comes last: without it, a folder holds no finished run.
-        replaced: pattern of what an earlier run may have left and this one does not write.
+        replaced: patterns of what an earlier run may have left, which goes even where this one writes no such file.
 
     Raises:
         ProbeError: The folder cannot be written to.
@@ -69,7 +69,7 @@ def whole_set(folder: Path, last: str, replaced: str = "") -> Iterator[Path]:
             names = [path.relative_to(temporary) for path in sorted(temporary.rglob("*")) if path.is_file()]
             with _locked(folder):
                 (folder / last).unlink(missing_ok=True)
-                for old in folder.glob(replaced) if replaced else ():
+                for old in [path for pattern in replaced for path in folder.glob(pattern)]:
                     old.unlink()
                 for name in sorted(names, key=lambda name: name == Path(last)):
                     (folder / name).parent.mkdir(exist_ok=True)

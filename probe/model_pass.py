@@ -18,7 +18,7 @@ from probe.measures.cooccurrence import TopPairs, top_cooccurring
 from probe.measures.pairs import TopicPairs, topic_pairs
 from probe.models.families import Weights
 from probe.models.loading import ModelSource, load_model
-from probe.passages import cut_passages, pack, sample_passages
+from probe.passages import cut_passages, held_out, pack, sample_passages
 from probe.preparation import Prepared
 from probe.topics import words_per_topic
 
@@ -77,9 +77,10 @@ def plan_pass(prepared: Prepared, sizes: Sequence[int], context: Context) -> Pla
         ProbeError: the passages come from one document.
     """
     settings = context.settings
-    passages = sample_passages(
-        cut_passages(prepared.tokens, settings.max_length, len(prepared.specials)), settings.passages, settings.seed
-    )
+    passages = cut_passages(prepared.tokens, settings.max_length, len(prepared.specials))
+    if settings.held_out:
+        passages = passages[held_out(passages)]
+    passages = sample_passages(passages, settings.passages, settings.seed)
     if len(np.unique(passages.document)) < 2:
         raise ProbeError(
             f"The {len(passages)} probed passages come from one document, and intervals are drawn over documents: "
@@ -165,6 +166,7 @@ def _planned(
         "lda_seeds": settings.lda_seeds,
         "seed": settings.seed,
         "passages": settings.passages,
+        "held_out": settings.held_out,
         "max_length": settings.max_length,
         "batch_tokens": settings.batch_tokens,
         "model": source.fingerprint,

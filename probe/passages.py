@@ -18,6 +18,9 @@ from probe.tokens import Tokens
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+HELD_OUT_EVERY = 50
+"""`probe pretrain` keeps one document in so many out of training."""
+
 
 @dataclass(frozen=True)
 class SpecialTokens:
@@ -89,6 +92,11 @@ def cut_passages(tokens: Tokens, max_length: int, specials: int) -> Passages:
     start = tokens.offsets[document] + within * body
     stop = np.minimum(start + body, tokens.offsets[document + 1])
     return Passages(start, stop, tokens.whole[document])
+
+
+def held_out(passages: Passages) -> np.ndarray:
+    """Which passages are of documents that `probe pretrain` does not train on: [passages] booleans."""
+    return passages.document % HELD_OUT_EVERY == 0
 
 
 def sample_passages(passages: Passages, size: int, random_state: int) -> Passages:

@@ -7,10 +7,12 @@ topics, adds up the sums, and writes. What ranks exchange lies in main memory (g
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +22,10 @@ from probe.errors import ProbeError
 T = TypeVar("T")
 # A rank that dies is noticed at once; one that waits may wait for a long fit of topics.
 _PATIENCE = timedelta(days=7)
+_ENDED = (
+    "Another rank of this run has ended, and its own message says why: once that is mended, the same command goes on "
+    "from what was finished."
+)
 
 
 @dataclass(frozen=True)
@@ -93,9 +99,16 @@ def join_ranks() -> Ranks:
     import torch.distributed as dist
 
     if not dist.is_initialized():
+        # torchrun ends the others when a rank has died.
+        signal.signal(signal.SIGTERM, _end)
         with _minding_the_others():
             dist.init_process_group("gloo", timeout=_PATIENCE)
     return Ranks(dist.get_rank(), size, int(os.environ.get("LOCAL_RANK", "0")))
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    raise ProbeError(_ENDED)
 
 
 @contextmanager
@@ -103,7 +116,4 @@ def _minding_the_others() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise ProbeError(
-            "Another rank of this run has ended, and its own message says why: once that is mended, the same command "
-            "goes on from what was finished."
-        ) from error
+        raise ProbeError(_ENDED) from error

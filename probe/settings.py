@@ -127,6 +127,7 @@ class RunSettings:
         language: of the corpus (ISO 639); None for what the corpus declares.
         encoding: of text files.
         passages: probe at most so many passages, drawn at random from the corpus.
+        held_out: probe only passages of documents that `probe pretrain` keeps out of a training on the corpus.
         max_length: tokens of a passage at most, special tokens included.
         attention: of an encoder-decoder: "encoder", "decoder" or "cross".
         lda: how the topic model is fitted; its `random_state` is `seed`.
@@ -151,6 +152,7 @@ class RunSettings:
     language: str | None = None
     encoding: str = "utf-8"
     passages: int = 600
+    held_out: bool = False
     max_length: int = 128
     attention: Attention = "encoder"
     lda: LdaSettings = field(default_factory=LdaSettings)

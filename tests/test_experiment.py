@@ -17,6 +17,7 @@ import transformers
 import probe
 from probe.errors import ProbeError
 from probe.measures import attention as attention_module
+from probe.progress import Silent
 from probe.tables import COOCCURRENCE_COLUMNS, LAYER_COLUMNS, MEASURE_COLUMNS, TABLE_COLUMNS, TOPIC_COLUMNS
 
 SMALL = {"passages": 60, "max_length": 48, "resamples": 50, "batch_tokens": 512, "theta": (0.01, 0.05)}
@@ -145,6 +146,30 @@ def test_a_run_stopped_in_the_model_goes_on_where_it_was(tiny_models, small_corp
     assert sum(batches) + sum(rest) == 60
     for name, table in whole.tables.items():
         pd.testing.assert_frame_equal(resumed.tables[name], table, check_exact=True)
+
+
+class _Notes(Silent):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, message):
+        self.notes.append(message)
+
+
+def test_a_theta_below_the_widest_needs_no_model_and_gives_what_a_run_of_its_own_gives(
+    finished, tiny_models, small_corpus, tmp_path, monkeypatch
+):
+    arguments = {
+        "model": str(tiny_models("bert")), "corpus": str(small_corpus), "lda": _lda(), **(SMALL | {"theta": (0.03,)})
+    }  # fmt: skip
+    own = probe.run(**arguments, cache=tmp_path)
+    for part in ("model_pass.load_model", "preparation.fit_lda", "preparation.tokenize"):
+        monkeypatch.setattr(f"probe.{part}", None)
+    notes = _Notes()
+    found = probe.run(**arguments, cache=finished[2], progress=notes)
+    assert sum("found finished, made for a wider theta" in note for note in notes.notes) == 2
+    for name, table in own.tables.items():
+        pd.testing.assert_frame_equal(found.tables[name], table, rtol=1e-6, atol=1e-9)
 
 
 def test_a_damaged_cache_is_redone(tiny_models, small_corpus, tmp_path):

@@ -202,5 +202,7 @@ def _show(result: RunResult, console: Console, log: Console) -> None:
     show_ratio_table(console, 5, result.tables["table5"], result.tables["measures"])
     log.print(f"Files: {result.folder}")
     if result.info["arguments"]["corpus"] == "wikipedia-sample":
-        models = " ".join(f"--model {name}" for name in result.info["arguments"]["model"])
+        from probe.models.loading import group_models
+
+        models = " ".join(f"--model {name}" for name in group_models(result.info["arguments"]["model"]))
         log.print(f"The same at the paper's size: probe run {models} --corpus wikipedia --documents 50000")

@@ -1,6 +1,6 @@
 """Topic structure against training step: Table 1's ratios and Figure 5's norms at every checkpoint.
 
-The topics are fitted once and stay the same for all checkpoints, since all share one tokenizer.
+The topics are fitted once and stay the same for all checkpoints of a training, since they share one tokenizer.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,29 +16,18 @@ from probe.errors import ProbeError
 from probe.experiment import run_experiment
 from probe.files import whole_set
 from probe.pretraining.checkpoints import Checkpoint, find_checkpoints, recorded_loss
+from probe.pretraining.onsets import find_first, find_onsets, find_stages
 from probe.progress import Progress, Silent
 from probe.settings import RunSettings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SIGNIFICANCE = 0.01
+# Written where they hold anything.
+_TABLES = ("norms", "loss", "onsets", "first", "stages")
 _MEASURES = ("cosine", "dot", "attention")
-_COLUMNS = [
-    "theta",
-    "measure",
-    "site",
-    "same",
-    "different",
-    "ratio",
-    "low",
-    "high",
-    "null_mean",
-    "null_low",
-    "null_high",
-    "p_value",
-    "note",
-]
+# Columns of `measures.csv` that are the same in every row here.
+_SAME = ("model", "weights", "assignment")
 
 
 @dataclass(frozen=True)
@@ -45,19 +35,89 @@ class Dynamics:
     """What was found at the checkpoints of one training.
 
     Attributes:
-        ratios: single assignment: `step, theta, measure, site, same, different, ratio, low, high, null_mean, null_low,
-            null_high, p_value, note`.
+        ratios: single assignment: `step`, then the columns of `measures.csv` from `theta` on.
         norms: `step, layer, matrix, norm`.
         loss: `step, loss`, as the training recorded it; may be empty.
-        onsets: `theta, measure, site, onset, half` (see `find_onsets`).
         info: the content of `dynamics.json`.
     """
 
     ratios: pd.DataFrame
     norms: pd.DataFrame
     loss: pd.DataFrame
-    onsets: pd.DataFrame
     info: dict[str, Any]
+
+    @cached_property
+    def onsets(self) -> pd.DataFrame:
+        """When each ratio rises (see `find_onsets`)."""
+        return find_onsets(self.ratios)
+
+    @cached_property
+    def first(self) -> pd.DataFrame:
+        """Which comes first, embeddings or attention (see `find_first`)."""
+        return find_first(self.onsets)
+
+    @cached_property
+    def stages(self) -> pd.DataFrame:
+        """When the matrices of attention grow (see `find_stages`)."""
+        return find_stages(self.norms)
+
+
+def measure_trainings(
+    models: Sequence[str],
+    settings: RunSettings,
+    out: Path | str,
+    *,
+    revisions: Sequence[str] = (),
+    cache: Path | str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Dynamics]:
+    """Measure several trainings, each into a folder of its own, and put them side by side.
+
+    `out` receives a folder a training, `onsets.csv`, `first.csv` and `stages.csv` of all (with the name of the
+    training as the column `model`), and the figure `topic-structure` with a column a training.
+
+    Args:
+        models: folders of checkpoints, hub ids, or folders that `measure_dynamics` wrote, which are read as they are.
+        settings: as for `measure_dynamics`.
+        out: folder for the files.
+        revisions: of the hub ids.
+        cache: folder of finished work.
+        progress: receives the stages.
+
+    Returns:
+        What was found, by name of the training.
+
+    Raises:
+        ProbeError: as for `measure_dynamics`; or two trainings have one name.
+        CorpusError: the corpus cannot be read.
+    """
+    import pandas as pd
+
+    from probe.pretraining.figures import draw_structure
+
+    folder, found = Path(out), dict[str, Dynamics]()
+    names = [name_of(model) for model in models]
+    if len(set(names)) < len(names):
+        raise ProbeError("Two trainings have the same name, and each gets a folder of its name: rename one.")
+    for name, model in zip(names, models, strict=True):
+        if (Path(model) / "dynamics.csv").is_file():
+            found[name] = read_dynamics(model)
+        else:
+            found[name] = measure_dynamics(
+                model, settings, folder / name, revisions=revisions, cache=cache, progress=progress
+            )
+    with whole_set(folder, last="onsets.csv") as place:
+        for kind in ("onsets", "first", "stages"):
+            tables = [getattr(dynamics, kind).assign(model=name) for name, dynamics in found.items()]
+            table = pd.concat(tables, ignore_index=True)
+            _write_table(place / f"{kind}.csv", table[["model", *table.columns.drop("model")]])
+        draw_structure(place / "topic-structure", {name: (one.ratios, one.loss) for name, one in found.items()})
+    return found
+
+
+def name_of(model: str) -> str:
+    """What a training is called: the last part of its path or hub id."""
+    return Path(model).expanduser().resolve().name
 
 
 def measure_dynamics(
@@ -69,7 +129,10 @@ def measure_dynamics(
     cache: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Dynamics:
-    """Measure every checkpoint of a training, and write `dynamics.csv`, `norms.csv`, `onsets.csv` and figures.
+    """Measure every checkpoint of a training, and write tables and figures.
+
+    `out` receives `dynamics.csv`, `norms.csv`, `loss.csv`, `onsets.csv`, `first.csv`, `stages.csv` (see `Dynamics`),
+    `dynamics.json`, and the figures `figure5` and `topic-structure` as PNG and SVG.
 
     Args:
         model: a folder of checkpoints, or a hub id.
@@ -100,61 +163,52 @@ def measure_dynamics(
         )
     measures = result.tables["measures"]
     table1 = measures[(measures["assignment"] == "single") & measures["measure"].isin(_MEASURES)]
-    ratios = table1.assign(step=table1["model"].map(step_of))[["step", *_COLUMNS]].reset_index(drop=True)
+    steps = table1["model"].map(step_of)
+    ratios = table1.drop(columns=list(_SAME)).reset_index(drop=True)
+    ratios.insert(0, "step", steps.to_numpy())
     with progress.stage("Taking norms"):
         norms = _norms(model, checkpoints)
-    steps = [checkpoint.step for checkpoint in checkpoints]
-    info = {**result.info, "model": Path(model).name, "steps": steps}
+    info = {**result.info, "model": name_of(model), "steps": [checkpoint.step for checkpoint in checkpoints]}
     info["arguments"] = {name: value for name, value in info["arguments"].items() if name != "model"}
     for found in info["models"]:
         found["name"] = Path(found["name"]).name
-    dynamics = Dynamics(ratios, norms, recorded_loss(model, checkpoints), find_onsets(ratios), info)
-    with whole_set(folder, last="dynamics.json", replaced="loss.csv") as place:
+    dynamics = Dynamics(ratios, norms, recorded_loss(model, checkpoints), info)
+    with whole_set(folder, last="dynamics.json", replaced=[f"{name}.csv" for name in _TABLES]) as place:
         _write(place, dynamics)
         with progress.stage("Drawing figures"):
-            from probe.pretraining.figures import draw_dynamics
+            from probe.pretraining.figures import draw_norms, draw_structure
 
-            draw_dynamics(place, dynamics)
+            draw_norms(place / "figure5", norms, dynamics.stages)
+            draw_structure(place / "topic-structure", {name_of(model): (ratios, dynamics.loss)})
     return dynamics
 
 
-def find_onsets(ratios: pd.DataFrame) -> pd.DataFrame:
-    """When each ratio rises above chance, and when it is half-way to where it ends.
+def read_dynamics(folder: Path | str) -> Dynamics:
+    """Read what `measure_dynamics` wrote.
 
     Args:
-        ratios: of several checkpoints (see `Dynamics`).
+        folder: where it wrote.
 
-    Returns:
-        `theta, measure, site, onset, half`. `onset`: the first step from which on the p-value stays below 0.01.
-        `half`: the first step from which on the ratio is above 1 by at least half of what it is at the last step.
-        Both are missing where there is no such step.
+    Raises:
+        ProbeError: a file is missing or damaged.
     """
     import pandas as pd
 
-    rows = []
-    for (theta, measure, site), group in ratios.groupby(["theta", "measure", "site"], sort=False):
-        group = group.sort_values("step")
-        last = group["ratio"].iloc[-1]
-        rows.append(
-            {
-                "theta": theta,
-                "measure": measure,
-                "site": site,
-                "onset": _from_then_on(group["step"], group["p_value"] < SIGNIFICANCE),
-                "half": _from_then_on(group["step"], (group["ratio"] - 1 >= (last - 1) / 2) & (last > 1)),
-            }
+    place = Path(folder).expanduser()
+    try:
+        ratios = pd.read_csv(place / "dynamics.csv", dtype={"note": str})
+        ratios["note"] = ratios["note"].fillna("")
+        loss = place / "loss.csv"
+        return Dynamics(
+            ratios,
+            pd.read_csv(place / "norms.csv"),
+            pd.read_csv(loss) if loss.is_file() else pd.DataFrame(columns=["step", "loss"]),
+            json.loads((place / "dynamics.json").read_text(encoding="utf-8")),
         )
-    return pd.DataFrame(rows).astype({"onset": "Int64", "half": "Int64"})
-
-
-def _from_then_on(steps: pd.Series, holds: pd.Series) -> int | None:
-    """The first step from which on something holds."""
-    first = None
-    for step, here in zip(steps[::-1], holds[::-1], strict=True):
-        if not here:
-            break
-        first = int(step)
-    return first
+    except (OSError, ValueError, KeyError) as error:
+        raise ProbeError(
+            f"What probe dynamics wrote to {folder} cannot be read ({error}): measure it again."
+        ) from error
 
 
 def _norms(model: str, checkpoints: Sequence[Checkpoint]) -> pd.DataFrame:
@@ -176,9 +230,14 @@ def _norms(model: str, checkpoints: Sequence[Checkpoint]) -> pd.DataFrame:
 
 
 def _write(folder: Path, dynamics: Dynamics) -> None:
-    tables = {"dynamics": dynamics.ratios, "norms": dynamics.norms, "loss": dynamics.loss, "onsets": dynamics.onsets}
-    for name, table in tables.items():
+    _write_table(folder / "dynamics.csv", dynamics.ratios)
+    for name in _TABLES:
+        table = getattr(dynamics, name)
         if len(table):
-            table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+            _write_table(folder / f"{name}.csv", table)
     text = json.dumps(dynamics.info, indent=2, sort_keys=True) + "\n"
     (folder / "dynamics.json").write_text(text, encoding="utf-8")
+
+
+def _write_table(path: Path, table: pd.DataFrame) -> None:
+    table.to_csv(path, index=False, lineterminator="\n")

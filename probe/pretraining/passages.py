@@ -9,11 +9,8 @@ import numpy as np
 import torch
 
 from probe.errors import ProbeError
-from probe.passages import Passages, SpecialTokens, cut_passages
+from probe.passages import Passages, SpecialTokens, cut_passages, held_out
 from probe.tokens import Tokens
-
-# Every so many documents, one is kept out of training.
-HELD_OUT_EVERY = 50
 
 
 @dataclass(frozen=True)
@@ -89,13 +86,13 @@ def split_passages(
         ProbeError: the corpus holds one document.
     """
     passages = cut_passages(tokens, max_length, len(specials))
-    held_out = passages.document % HELD_OUT_EVERY == 0
-    if held_out.all():
+    kept_out = held_out(passages)
+    if kept_out.all():
         raise ProbeError(
             "The corpus holds one document, and some are kept out of training: give a corpus of several "
             "(a folder of .txt files, or a .jsonl with a document a line)."
         )
     return (
-        TrainingPassages(tokens, passages[np.flatnonzero(~held_out)], specials, seed),
-        TrainingPassages(tokens, passages[np.flatnonzero(held_out)], specials, seed),
+        TrainingPassages(tokens, passages[np.flatnonzero(~kept_out)], specials, seed),
+        TrainingPassages(tokens, passages[np.flatnonzero(kept_out)], specials, seed),
     )

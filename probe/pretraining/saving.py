@@ -35,8 +35,14 @@ def save_model(
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()
+    # What `from_pretrained` notes of where a tokenizer was read says nothing of where it will be.
+    for name in ("is_local", "local_files_only"):
+        tokenizer.init_kwargs.pop(name, None)
     model = bare_model(network)
-    weights = {name: value.detach().to("cpu", getattr(torch, dtype)) for name, value in model.state_dict().items()}
+    # Converted once each, so that weights of several names (BART's embeddings) are written once.
+    weights, converted = {}, dict[int, torch.Tensor]()
+    for name, value in model.state_dict().items():
+        weights[name] = converted.setdefault(value.data_ptr(), value.detach().to("cpu", getattr(torch, dtype)))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))

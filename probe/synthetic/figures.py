@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from probe.files import whole_file
+from probe.canvas import BLUE, DIVERGING, GREEN, SEQUENTIAL, VERMILION, canvas
 
-_STYLE = {
-    "svg.hashsalt": "topic-probe",
-    "font.family": ["DejaVu Sans"],
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "figure.dpi": 100,
-    "savefig.dpi": 150,
-}
-# Blue, vermilion, green: told apart by every kind of color vision.
-_LINES = ("#0072B2", "#D55E00", "#009E73")
-_DIVERGING, _SEQUENTIAL = "RdBu_r", "viridis"
+_LINES = (BLUE, VERMILION, GREEN)
 
 Numbers = NDArray[np.float64]
-
-
-@contextmanager
-def _canvas(path: Path, rows: int, columns: int, size: tuple[float, float], **arguments: Any) -> Iterator[Any]:
-    """Axes [rows, columns], saved as PNG and SVG at `path` when the block ends."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE)
-        figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
-        yield figure.subplots(rows, columns, squeeze=False, **arguments)
-        # A date or a version would make bytes differ.
-        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-            with whole_file(path.with_suffix(f".{kind}")) as temporary:
-                figure.savefig(temporary, format=kind, metadata=metadata)
 
 
 def matrices(path: Path, panels: Sequence[tuple[str, Numbers]], label: str) -> None:
@@ -55,10 +23,10 @@ def matrices(path: Path, panels: Sequence[tuple[str, Numbers]], label: str) -> N
         panels: Title and matrix of each.
         label: What an entry is.
     """
-    with _canvas(path, 1, len(panels), (3.1, 2.9)) as axes:
+    with canvas(path, 1, len(panels), (3.1, 2.9)) as axes:
         for axis, (title, matrix) in zip(axes[0], panels, strict=True):
             reach = float(np.abs(matrix).max()) or 1.0
-            image = axis.imshow(matrix, cmap=_DIVERGING, vmin=-reach, vmax=reach, interpolation="nearest")
+            image = axis.imshow(matrix, cmap=DIVERGING, vmin=-reach, vmax=reach, interpolation="nearest")
             axis.set_title(title)
             axis.set_xlabel("token (0 is [MASK])")
             axis.figure.colorbar(image, ax=axis, shrink=0.8, label=label)
@@ -72,7 +40,7 @@ def norms(path: Path, panels: Sequence[tuple[str, Numbers, dict[str, Numbers]]])
         path: Where the figure goes.
         panels: Title, steps, and the norms by name, [entries, runs]; every run is a line.
     """
-    with _canvas(path, 1, len(panels), (4.2, 3.0)) as axes:
+    with canvas(path, 1, len(panels), (4.2, 3.0)) as axes:
         for axis, (title, steps, lines) in zip(axes[0], panels, strict=True):
             for color, (name, values) in zip(_LINES, lines.items(), strict=True):
                 axis.plot(steps, values, color=color, linewidth=1, alpha=0.8)
@@ -101,13 +69,13 @@ def landscapes(
         minima: (α, β) of the lowest loss in each panel.
         bands: Curves (β, α) of the bounds of each panel.
     """
-    with _canvas(path, 1, len(panels), (3.3, 3.0), sharey=True) as axes:
+    with canvas(path, 1, len(panels), (3.3, 3.0), formulas=True, sharey=True) as axes:
         for axis, (title, loss), (alpha, beta), curves in zip(axes[0], panels, minima, bands, strict=True):
             shown = np.log10(loss - loss.min() + 1e-6)
-            mesh = axis.pcolormesh(betas, alphas, shown, cmap=_SEQUENTIAL, shading="nearest", rasterized=True)
+            mesh = axis.pcolormesh(betas, alphas, shown, cmap=SEQUENTIAL, shading="nearest", rasterized=True)
             for curve in curves:
                 axis.plot(*curve, color="white", linewidth=1, linestyle="--")
-            axis.plot(beta, alpha, marker="*", color="#D55E00", markersize=9, markeredgecolor="white")
+            axis.plot(beta, alpha, marker="*", color=VERMILION, markersize=9, markeredgecolor="white")
             axis.set(title=title, xscale="log", yscale="log", xlabel="β")
             axis.set_xlim(betas[0], betas[-1])
             axis.set_ylim(alphas[0], alphas[-1])
@@ -132,9 +100,9 @@ def grid(
         labels: What rows, columns and cells are.
     """
     width = max(2.6, 0.75 * len(columns) + 1.0)
-    with _canvas(path, 1, len(panels), (width, 0.42 * len(rows) + 1.5), sharey=True) as axes:
+    with canvas(path, 1, len(panels), (width, 0.42 * len(rows) + 1.5), sharey=True) as axes:
         for axis, (title, scores) in zip(axes[0], panels, strict=True):
-            image = axis.imshow(scores, cmap=_SEQUENTIAL, vmin=0, vmax=1, aspect="auto")
+            image = axis.imshow(scores, cmap=SEQUENTIAL, vmin=0, vmax=1, aspect="auto")
             axis.set_title(title)
             axis.set_xticks(range(len(columns)), columns)
             axis.set_yticks(range(len(rows)), rows)

@@ -1,12 +1,14 @@
 import json
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from probe.errors import ProbeError
 from probe.pretraining.checkpoints import find_checkpoints, recorded_loss
-from probe.pretraining.dynamics import find_onsets, measure_dynamics
+from probe.pretraining.dynamics import measure_dynamics, measure_trainings, read_dynamics
+from probe.pretraining.onsets import find_first, find_onsets, find_stages
 from probe.settings import LdaSettings, RunSettings
 
 
@@ -71,11 +73,15 @@ def test_every_checkpoint_is_measured_with_the_same_topics(trained, settings, tm
         ("dot", "layer"),
         ("attention", "attention"),
     }
-    pairs = found.ratios.groupby(["measure", "site"])["same_pairs" if "same_pairs" in found.ratios else "theta"]
-    assert (pairs.nunique() == 1).all()
+    assert (found.ratios.groupby(["measure", "site"])["same_pairs"].nunique() == 1).all()
     assert found.norms["step"].unique().tolist() == [0, 1, 2, 3, 4] and found.norms["layer"].max() == 1
     names = {path.name for path in (tmp_path / "a").iterdir()}
-    assert names >= {"dynamics.csv", "norms.csv", "onsets.csv", "loss.csv", "figure5.png", "topic-structure.svg"}
+    assert names == {
+        *(f"{name}.csv" for name in ("dynamics", "norms", "loss", "onsets", "first", "stages")),
+        "dynamics.json",
+        *(f"{name}.{kind}" for name in ("figure5", "topic-structure") for kind in ("png", "svg")),
+    }
+    assert str(tmp_path.parent) not in (tmp_path / "a" / "dynamics.json").read_text().replace(settings.corpus, "")
     measure_dynamics(str(trained("bert")), settings, tmp_path / "b")
     for name in names - {"dynamics.json"}:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
@@ -106,5 +112,85 @@ def test_an_onset_lasts_to_the_end():
         }
     )
     assert find_onsets(rows)[["onset", "half"]].values.tolist() == [[30, 30]]
-    never = find_onsets(rows.assign(p_value=0.02, ratio=0.9))
+    # Half-way to what is not above chance is nowhere.
+    never = find_onsets(rows.assign(p_value=0.02))
     assert never[["onset", "half"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "attention", "first"),
+    [
+        (10, 20, "embeddings"),
+        (20, 10, "attention"),
+        (10, 10, "together"),
+        (None, 20, "attention"),
+        (None, None, "neither"),
+    ],
+)
+def test_the_earlier_of_embeddings_and_attention_comes_first(embeddings, attention, first):
+    onsets = pd.DataFrame(
+        {
+            "theta": 0.001,
+            "measure": ["cosine", "dot", "attention"],
+            "site": ["word", "word", "attention"],
+            "onset": pd.array([embeddings, 0, attention], dtype="Int64"),
+            "half": pd.array([30, 0, 40], dtype="Int64"),
+        }
+    )
+    found = find_first(onsets).set_index("by")
+    assert found["first"].to_dict() == {"onset": first, "half": "embeddings"}
+    assert found["attention"]["half"] == 40
+
+
+def test_half_of_the_growth_is_half_way_to_the_highest_norm():
+    steps = [0, 10, 20, 30, 40]
+    norms = {"key": [1.0, 1.0, 1.0, 2.0, 3.0], "value": [1.0, 0.9, 3.0, 5.0, 2.0], "query": [2.0, 1.9, 1.8, 1.7, 1.6]}
+    rows = [(step, 0, matrix, norm) for matrix in norms for step, norm in zip(steps, norms[matrix], strict=True)]
+    stages = find_stages(pd.DataFrame(rows, columns=["step", "layer", "matrix", "norm"]).sample(frac=1, random_state=0))
+    found = stages.set_index("matrix")
+    assert found.loc["key", ["start", "highest", "half"]].tolist() == [1.0, 3.0, 30]
+    assert found.loc["value", ["start", "highest", "half"]].tolist() == [1.0, 5.0, 20]
+    assert pd.isna(found["half"]["query"])
+
+
+def test_several_trainings_stand_side_by_side_and_one_that_is_measured_is_read(trained, settings, tmp_path):
+    bert = shutil.copytree(trained("bert"), tmp_path / "one")
+    shutil.copytree(trained("roberta"), tmp_path / "two")
+    measured = measure_dynamics(str(bert), settings, tmp_path / "measured" / "one")
+    shutil.rmtree(bert)
+    out = tmp_path / "out"
+    models = [str(tmp_path / "measured" / "one"), str(tmp_path / "two")]
+    found = measure_trainings(models, settings, out)
+    assert list(found) == ["one", "two"]
+    pd.testing.assert_frame_equal(found["one"].ratios, measured.ratios, check_dtype=False)
+    assert {path.name for path in out.iterdir()} == {
+        "two",
+        "onsets.csv",
+        "first.csv",
+        "stages.csv",
+        "topic-structure.png",
+        "topic-structure.svg",
+    }
+    for name in ("onsets", "first", "stages"):
+        table = pd.read_csv(out / f"{name}.csv")
+        assert table.columns[0] == "model" and table["model"].unique().tolist() == ["one", "two"]
+        alone = pd.read_csv(tmp_path / "measured" / "one" / f"{name}.csv")
+        mine = table[table["model"] == "one"].drop(columns="model")
+        pd.testing.assert_frame_equal(mine, alone, check_dtype=False)
+
+
+def test_trainings_of_one_name_and_damaged_results_are_refused(settings, tmp_path):
+    with pytest.raises(ProbeError, match="same name"):
+        measure_trainings([str(tmp_path / "a" / "bert"), str(tmp_path / "b" / "bert")], settings, tmp_path)
+    (tmp_path / "dynamics.csv").write_text("step\n0\n")
+    with pytest.raises(ProbeError, match=r"cannot be read .*: measure it again"):
+        read_dynamics(tmp_path)
+
+
+def test_held_out_passages_are_those_no_training_reads(trained, settings, monkeypatch, tmp_path):
+    monkeypatch.setattr("probe.passages.HELD_OUT_EVERY", 4)
+    found = measure_dynamics(str(trained("bert")), replace(settings, held_out=True, passages=10**6), tmp_path)
+    whole = measure_dynamics(str(trained("bert")), replace(settings, passages=10**6), tmp_path)
+    assert [one["documents"] for one in found.info["models"]] == [3, 3, 3]
+    assert [one["documents"] for one in whole.info["models"]] == [12, 12, 12]
+    assert found.info["models"][0]["vocabulary"] == whole.info["models"][0]["vocabulary"]
