@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: run test clean
+.PHONY: run test bench clean
 
 # The default experiment: Tables 1, 2 and 5 for a trained BERT on the Wikipedia sample.
 run: $(VENV)/run-ready
@@ -14,6 +14,13 @@ test: $(VENV)/test-ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest
+
+# Speed, memory and scale as ratios in one run, about half an hour on two cores; results/benchmarks/README.md.
+bench: $(VENV)/run-ready
+	for name in attention marginal straightforward precision scale whole_run; do \
+		OMP_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py || exit 1; \
+	done
+	$(BIN)/python benchmarks/table.py
 
 # Without a GPU the CPU build of torch is wanted: a few hundred MB instead of several GB. An index
 # that does not label it (+cpu) serves its own build of the same version.

@@ -1,81 +1,71 @@
-"""What three thetas, both assignments and Table 2 cost over one theta in one assignment, as a share of the pass.
+"""What every theta up to the widest, both assignments and Table 2 cost over one theta, as a share of the pass.
 
     OMP_NUM_THREADS=1 python benchmarks/marginal.py [--turns N] [--out results/benchmarks]
 
 Models, passages and topics are those of `attention.py`: a fifth of the tokens carries topics at the widest theta, and
-the words of Table 2's pairs are a further tenth of the tokens. One theta is the widest, in single assignment. In turns
-on the same batch; processor time of one thread; shares are of medians.
+the words of Table 2's pairs are a further tenth of the tokens. One theta is the widest. In turns on the same batch;
+processor time of one thread; shares are of medians.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
-from statistics import median
+from functools import partial
 
 import numpy as np
 import torch
-from attention import LENGTHS, SIZES, VOCABULARY, load, random_batch, random_pairs, run
-
-from probe.measures.pairs import topic_pairs
-from probe.vocabulary import Vocabulary
+from attention import BATCH_TOKENS, reading
+from common import (
+    DICTIONARY,
+    LENGTHS,
+    SIZES,
+    forward,
+    in_turns,
+    one_batch,
+    parser,
+    plain_module,
+    random_model,
+    random_pairs,
+    random_passages,
+    random_topics,
+    write,
+)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--turns", type=int, default=9)
-    parser.add_argument("--out", type=Path, default=Path("results/benchmarks"))
-    arguments = parser.parse_args()
+    arguments = parser(__doc__, turns=5).parse_args()
     torch.set_num_threads(1)
     random = np.random.default_rng(0)
-    three = random_pairs(random)
-    flags = np.ones(VOCABULARY, dtype=bool)
-    vocabulary = Vocabulary([], [str(index) for index in range(VOCABULARY)], flags, flags, ~flags, "")
-    dictionary = np.arange(VOCABULARY)
+    topic_word = random_topics(random)
+    every_size = random_pairs(topic_word)
+    one = random_pairs(topic_word, [int(every_size.sizes[-1])])
     # Half as many words more, as frequent as the others, for the pairs that co-occur most.
-    others = np.setdiff1d(np.arange(1000, VOCABULARY), three.words)
-    more = set(random.choice(others, size=len(three) // 2, replace=False).tolist())
-    one = topic_pairs(three.assignments[-2:-1], dictionary, vocabulary)
-    full = topic_pairs(three.assignments, dictionary, vocabulary, more_words=more)
+    others = np.setdiff1d(DICTIONARY, one.words)
+    more = random.choice(others, size=len(one) // 2, replace=False)
+    everything = random_pairs(topic_word, more_words=more.tolist())
     rows = []
-    for name in SIZES:
-        model = load(name)
+    for name, config in SIZES.items():
+        model, plain = random_model(config), plain_module(config)
         for length in LENGTHS:
-            everything = random_batch(full, length, 0.3, np.random.default_rng(1))
-            place = np.full(len(full) + 1, -1)
-            place[np.searchsorted(full.words, one.words)] = np.arange(len(one))
-            words = torch.from_numpy(place[everything.words.numpy()])
-            order = torch.argsort((words < 0).long(), dim=1, stable=True)[:, : int((words >= 0).sum(1).max())]
-            narrow = type(everything)(
-                everything.input_ids,
-                everything.attention_mask,
-                everything.rows.gather(1, order).where(words.gather(1, order) >= 0, 0),
-                words.gather(1, order),
-                everything.lengths,
-                everything.documents,
+            passages = random_passages(everything.words, length, 0.3, BATCH_TOKENS, random)
+            narrow, wide = (one_batch(*passages, pairs.words) for pairs in (one, everything))
+            seconds = in_turns(
+                {
+                    "plain": partial(forward, plain, narrow),
+                    "one": reading(model, one, narrow),
+                    "all": reading(model, everything, wide),
+                },
+                arguments.turns,
             )
-            seconds: dict[str, list[float]] = {"plain": [], "one": [], "all": []}
-            for turn in range(arguments.turns + 1):
-                for way, taken in (
-                    ("plain", run("plain", model, one, narrow)),
-                    ("one", run("probe", model, one, narrow)),
-                    ("all", run("probe", model, full, everything)),
-                ):
-                    if turn:  # the first warms up
-                        seconds[way].append(taken)
-            plain, single, all_of_it = (median(seconds[way]) for way in ("plain", "one", "all"))
             row = {
                 "model": name,
                 "length": length,
-                "one_theta_over_plain": single / plain,
-                "everything_over_plain": all_of_it / plain,
-                "marginal_share_of_pass": (all_of_it - single) / single,
+                "one_theta_over_plain": seconds["one"] / seconds["plain"],
+                "everything_over_plain": seconds["all"] / seconds["plain"],
+                "marginal_share_of_pass": (seconds["all"] - seconds["one"]) / seconds["one"],
             }
             print(row, flush=True)
             rows.append(row)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "marginal.json").write_text(json.dumps({"rows": rows}, indent=1) + "\n", encoding="utf-8")
+    write(arguments.out, {"batch_tokens": BATCH_TOKENS, "turns": arguments.turns, "rows": rows})
 
 
 if __name__ == "__main__":

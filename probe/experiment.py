@@ -25,7 +25,15 @@ from probe.context import Context, versions
 from probe.errors import ProbeError
 from probe.files import whole_set
 from probe.models.families import Weights, family_of, usable_positions
-from probe.models.loading import ModelSource, check_attention, find_model, group_models, load_config
+from probe.models.loading import (
+    ModelSource,
+    check_attention,
+    choose_device,
+    choose_dtype,
+    find_model,
+    group_models,
+    load_config,
+)
 from probe.passages import padding_share
 from probe.preparation import Prepared, prepare
 from probe.progress import Progress, Silent
@@ -117,7 +125,6 @@ def run_experiment(
         stops = stop_words(corpus.language, settings.stop_words)
     with progress.stage("Loading libraries"):
         from probe.model_pass import pass_model
-        from probe.models.loading import choose_dtype
         from probe.tables import (
             check_writable,
             cooccurrence_table,
@@ -201,29 +208,6 @@ def run_experiment(
 
                     draw_figures(place, tables, word_dots)
     return RunResult(tables, info, folder if write else None)
-
-
-def choose_device(name: str, number: int | None = None) -> str:
-    """A torch device by name; "auto" is a GPU where there is one.
-
-    Args:
-        name: of a device, or "auto".
-        number: of the GPU where none is named, for one of several ranks on a machine.
-
-    Raises:
-        ProbeError: there is no such device.
-    """
-    import torch
-
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and number is not None:
-        name = f"cuda:{number}"
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ProbeError(f"--device {name} is not to be had on this machine: use cpu, or leave it out.") from error
-    return name
 
 
 def _checked_source(name: str, settings: RunSettings, context: Context) -> ModelSource:

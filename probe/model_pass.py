@@ -148,7 +148,7 @@ def pass_model(
             )
         _check_fit(model, plan)
         with context.timed("passes"):
-            sums = _read(model, plan, key, device, context)
+            sums = _read(model, plan, key, context)
     if not ranks.leads:
         return None
     assert plan is not None and sums is not None
@@ -197,7 +197,7 @@ def _check_fit(model: LoadedModel, plan: Plan) -> None:
         )
 
 
-def _read(model: LoadedModel, plan: Plan, key: dict[str, Any], device: str, context: Context) -> AttentionSums:
+def _read(model: LoadedModel, plan: Plan, key: dict[str, Any], context: Context) -> AttentionSums:
     """Pass the model over this rank's batches, and add up the sums of all ranks."""
     ranks, cache = context.ranks, context.cache
     share = {"rank": ranks.rank, "ranks": ranks.size} if ranks.size > 1 else {}
@@ -218,7 +218,7 @@ def _read(model: LoadedModel, plan: Plan, key: dict[str, Any], device: str, cont
                 reader.sums().save(unfinished)
                 kept = time.monotonic()
 
-        batch_maker = plan.batch_maker.on(device)
+        batch_maker = plan.batch_maker.on(model.device)
         sums = measure_attention(model, batch_maker, batches, plan.pairs, start=start, after_batch=after_batch)
     sums.add_over(ranks)
     if ranks.leads:

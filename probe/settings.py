@@ -133,7 +133,7 @@ class RunSettings:
         lda: how the topic model is fitted; its `random_state` is `seed`.
         lda_seeds: topic models fitted, with seeds `seed`, `seed + 1`, ...
         seed: of the topic model, the sample of passages, the random baseline, the bootstrap and the null.
-        device: a torch device, or "auto": a GPU where there is one.
+        device: a torch device, "auto" (a GPU where there is one), or "spread" (over all GPUs).
         dtype: of the model's weights and activations.
         batch_tokens: tokens of a padded batch at most.
         resamples: bootstrap draws, and permutations of the null.

@@ -88,7 +88,13 @@ def run(
         Literal["encoder", "decoder", "cross"],
         typer.Option(help="Of an encoder-decoder: encoder, decoder or cross.", rich_help_panel=_MODEL),
     ] = RunSettings.attention,
-    device: Annotated[str, typer.Option(help="A torch device.", rich_help_panel=_MODEL)] = RunSettings.device,
+    device: Annotated[
+        str,
+        typer.Option(
+            help="A torch device, auto, or spread: over all GPUs, for a model too large for one.",
+            rich_help_panel=_MODEL,
+        ),
+    ] = RunSettings.device,
     dtype: Annotated[
         str,
         typer.Option(

@@ -128,7 +128,7 @@ class AttentionReader:
 
     def __init__(self, model: LoadedModel, pairs: TopicPairs, documents: int, start: AttentionSums | None = None):
         self._model = model
-        self._device = next(model.module.parameters()).device
+        self._device = model.device
         levels = np.arange(len(pairs.sizes))
         # [W, seeds * K]: whether a word carries a topic, and [codes, seeds * 2 K]: whether a pair shares one.
         carries = (pairs.first[:, :, None] <= levels).transpose(1, 0, 2).reshape(len(pairs), -1)
@@ -210,7 +210,7 @@ class AttentionReader:
     def _add_embeddings(self, hidden: torch.Tensor) -> None:
         words = self._batch.words[self._known]
         places = self._queries[:, :, None].expand(-1, -1, hidden.shape[-1])
-        found = hidden.gather(1, places)[self._known].double()
+        found = hidden.to(self._device).gather(1, places)[self._known].double()
         self._sums["vectors"].index_add_(0, words, found)
         self._sums["directions"].index_add_(0, words, torch.nn.functional.normalize(found, dim=-1))
         self._sums["occurrences"].index_add_(0, words, torch.ones_like(words))
@@ -221,7 +221,7 @@ class AttentionReader:
         step = max(1, _SCORES // (call.heads * rows * self._batch.input_ids.shape[1]))
         for first in range(0, size, step):
             part = slice(first, first + step)
-            attention = call.between(part, self._queries[part], self._keys[part])
+            attention = call.between(part, self._queries[part], self._keys[part]).to(self._device)
             attention[self._one_surface.index(part)] = 0
             carrying = torch.matmul(attention, self._rows[part, None])
             carrying = torch.einsum("bhrk,brk->hk", carrying, self._debiased_rows[part])

@@ -31,6 +31,7 @@ class Map:
 
     def between(self, part: slice, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         """Attention of some queries to some keys (see `probe.models.interface.Call.between`)."""
+        queries, keys = queries.to(self.attention.device), keys.to(self.attention.device)
         return at_keys(at_queries(self.attention[part], queries).float(), keys)
 
 

@@ -12,7 +12,7 @@ from probe.errors import ProbeError
 from probe.models.eager import Map
 from probe.models.families import Attention, Family, Weights
 from probe.models.interface import IMPLEMENTATION, Call
-from probe.models.loaded import LoadedModel, Stack, find_stack, forward
+from probe.models.loaded import LoadedModel, Stack, find_stack, forward, input_device
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
@@ -53,7 +53,7 @@ def examined(name: str, weights: Weights, module: nn.Module, family: Family, att
 @torch.inference_mode()
 def _examined(name: str, weights: Weights, module: nn.Module, family: Family, attention: Attention) -> LoadedModel:
     stack = find_stack(module, family, attention)
-    device = next(module.parameters()).device
+    device = input_device(module)
     ids = _token_ids(module.config, max(_LENGTHS)).to(device).expand(len(_LENGTHS), -1)
     mask = (torch.arange(max(_LENGTHS), device=device) < torch.tensor(_LENGTHS, device=device)[:, None]).long()
     maps = _own_maps(module, family, stack, attention, ids, mask)
@@ -75,7 +75,7 @@ def _examined(name: str, weights: Weights, module: nn.Module, family: Family, at
     model.listen(ids, mask, on_attention, lambda hidden: embedded.append(tuple(hidden.shape)))
     tolerance = _TOLERANCE.get(next(module.parameters()).dtype, _COARSE)
     for number, (own, here) in enumerate(zip(maps, heard, strict=True)):
-        if own.shape != here.shape or not _alike(own.float(), here, tolerance):
+        if own.shape != here.shape or not _alike(own.float(), here.to(own.device), tolerance):
             raise ProbeError(
                 f"What is heard of layer {number} of {name} differs from the attention that the model reports: a "
                 f"{family.name} model cannot be measured with this version of transformers."

@@ -58,8 +58,9 @@ class Call:
             queries, keys: [passages, rows] their positions.
 
         Returns:
-            [passages, heads, rows, rows] float32.
+            [passages, heads, rows, rows] float32, on the layer's device.
         """
+        queries, keys = queries.to(self.query.device), keys.to(self.query.device)
         query, key = at_queries(self.query[part], queries).float(), self.key[part]
         # The factor is cheaper on the queries than on the scores.
         query = query * (query.shape[-1] ** -0.5 if self.scaling is None else self.scaling)

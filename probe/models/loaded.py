@@ -93,6 +93,11 @@ class LoadedModel:
     width: int
     causal: bool
 
+    @property
+    def device(self) -> torch.device:
+        """Where the model takes its input."""
+        return input_device(self.module)
+
     @torch.inference_mode()
     def listen(
         self,
@@ -149,6 +154,16 @@ class LoadedModel:
         # Layers that transformers records by hooks return their maps unasked; if asked, it would hold all of them.
         recorded = getattr(self.module, "_can_record_outputs", None)
         return {} if self.family.interface or recorded else {"output_attentions": True}
+
+
+def input_device(module: nn.Module) -> torch.device:
+    """Where a model takes its input: its device, or the first of those that it is spread over."""
+    spread = getattr(module, "hf_device_map", None)
+    if not spread:
+        return next(module.parameters()).device
+    first = next(iter(spread.values()))
+    # What lies on disk is computed in main memory.
+    return torch.device("cpu" if first == "disk" else first)
 
 
 class _AllHeardError(Exception):

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTENT = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _HUB_TIMEOUT = 10
+SPREAD = "spread"
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,7 @@ def load_model(
         weights: "pretrained", or "random" for the baseline made with `from_config`.
         attention: of an encoder-decoder: the encoder's or the decoder's self-attention, or the decoder's attention to
             the encoder. Other models have one kind, which "encoder" means, too.
-        device: a torch device.
+        device: a torch device, or "spread": all GPUs, and main memory where they do not suffice.
         dtype: a torch dtype by name.
         random_state: seed of the random weights.
 
@@ -276,6 +278,8 @@ def load_model(
                 f"A {family.name} model cannot be made from the config of {source.name}",
             )
         module = module.to(getattr(torch, dtype))
+        if device == SPREAD:
+            module = _spread(module)
     else:
         module, info = _built(
             lambda: AutoModel.from_pretrained(
@@ -283,6 +287,7 @@ def load_model(
                 **_origin(source),
                 dtype=getattr(torch, dtype),
                 output_loading_info=True,
+                device_map="auto" if device == SPREAD else None,
                 **options,
             ),
             f"The weights of {source.name} cannot be loaded",
@@ -293,10 +298,45 @@ def load_model(
                 f"The weights of {source.name} do not fill its architecture ({len(missing)} are missing, the first "
                 f"is {missing[0]}): use a complete checkpoint."
             )
-    module = module.to(device).eval()
-    if not all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters()):
+    module = (module if device == SPREAD else module.to(device)).eval()
+    # What is spread to disk holds nothing here.
+    if not all(bool(torch.isfinite(one).all()) for one in module.parameters() if one.device.type != "meta"):
         raise ProbeError(f"The weights of {source.name} hold NaN or infinite numbers: use an intact checkpoint.")
     return examined(source.name, weights, module, family, attention)
+
+
+def _spread(module: Any) -> Any:
+    from accelerate import dispatch_model, infer_auto_device_map
+
+    blocks = list(getattr(module, "_no_split_modules", None) or ())
+    return dispatch_model(module, infer_auto_device_map(module, no_split_module_classes=blocks), force_hooks=True)
+
+
+def choose_device(name: str, number: int | None = None) -> str:
+    """A torch device by name; "auto" is a GPU where there is one.
+
+    Args:
+        name: of a device, "auto", or "spread" for all GPUs together, and main memory where they do not suffice.
+        number: of the GPU where none is named, for one of several ranks on a machine.
+
+    Raises:
+        ProbeError: there is no such device.
+    """
+    import torch
+
+    if name == SPREAD:
+        if find_spec("accelerate") is None:
+            raise ProbeError("--device spread needs accelerate: run pip install 'topic-probe[large]'.")
+        return name
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and number is not None:
+        name = f"cuda:{number}"
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ProbeError(f"--device {name} is not to be had on this machine: use cpu, or leave it out.") from error
+    return name
 
 
 def choose_dtype(name: str, device: str) -> str:
@@ -305,11 +345,13 @@ def choose_dtype(name: str, device: str) -> str:
 
     if name != "auto":
         return name
-    if device.startswith("cuda"):
+    if device.startswith("cuda") or (device == SPREAD and torch.cuda.is_available()):
         native = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
         # Asked of the processor, not of a clock: the same command must choose the same type every time.
-        native = device == "cpu" and (torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+        native = device in ("cpu", SPREAD) and (
+            torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        )
     return "bfloat16" if native else "float32"
 
 

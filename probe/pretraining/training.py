@@ -136,7 +136,7 @@ def pretrain(
     with progress.stage("Loading libraries"):
         import torch
 
-        from probe.experiment import choose_device
+        from probe.models.loading import choose_device
         from probe.pretraining.objectives import make_objective
 
     device = choose_device(settings.device)

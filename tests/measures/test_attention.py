@@ -15,6 +15,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from probe.measures.attention import AttentionSums, attention_sums_literal, measure_attention
 from probe.measures.batches import BatchMaker
 from probe.measures.pairs import DIFFERENT, SAME, Labelled, pair_states, topic_pairs
+from probe.models.examination import examined
+from probe.models.interface import IMPLEMENTATION
 from probe.models.loading import find_model, load_model, load_tokenizer
 from probe.passages import Passages, SpecialTokens, cut_passages, pack, special_tokens
 from probe.statistics import interval, resample_documents
@@ -250,6 +252,28 @@ def test_bfloat16_shifts_the_ratio_by_less_than_a_tenth_of_its_interval(case):
     rounded, _ = ratio(load_model(find_model("minilm"), dtype="bfloat16"))
     assert low < exact < high
     assert 0 < abs(rounded - exact) < (high - low) / 10
+
+
+@pytest.mark.parametrize("case", ["bert"], indirect=True)
+def test_a_model_spread_over_several_places_gives_the_same(case, tmp_path):
+    """Accelerate's hooks bring a layer from disk when it runs, as they move from GPU to GPU."""
+    places = dict.fromkeys(("embeddings", "encoder.layer.0", "encoder.layer.1", "pooler"), "cpu")
+    everything = [np.arange(len(case.passages))]
+    expected = case.sums(everything)
+    module = transformers.AutoModel.from_pretrained(
+        case.model.name,
+        device_map=places | {"encoder.layer.2": "disk"},
+        offload_folder=tmp_path,
+        attn_implementation=IMPLEMENTATION,
+    )
+    assert any(parameter.device.type == "meta" for parameter in module.parameters())
+    spread = examined(case.model.name, "pretrained", module.eval(), case.model.family, "encoder")
+    _assert_equal(measure_attention(spread, case.maker(), everything, case.pairs), expected)
+    for weights in ("pretrained", "random"):
+        source = find_model(case.model.name)
+        one, other = (load_model(source, weights, device=device) for device in ("cpu", "spread"))
+        sums = (measure_attention(model, case.maker(), everything, case.pairs) for model in (one, other))
+        _assert_equal(*sums)
 
 
 @pytest.mark.parametrize("case", ["bert"], indirect=True)
