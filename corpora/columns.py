@@ -62,4 +62,4 @@ def _rows(batches: Iterator[Any], path: Path, name: str, options: Options) -> It
 
 def _broken(path: Path, kind: str, error: Exception) -> CorpusError:
     reason = str(error).partition("\n")[0]
-    return CorpusError(f"{path} is no whole {kind} file ({reason}); fetch it again")
+    return CorpusError(f"{path} is no whole {kind} file ({reason}); fetch it again.")

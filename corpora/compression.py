@@ -49,12 +49,12 @@ class _Decompressed(io.RawIOBase):
             except EOFError:
                 raise BrokenInputError(
                     f"{self._name} ends in the middle of its {self._kind} data (byte {self._raw.tell()} of "
-                    "the file); fetch it again"
+                    "the file); fetch it again."
                 ) from None
             except (OSError, lzma.LZMAError, zlib.error) as error:
                 raise BrokenInputError(
                     f"{self._name} holds corrupt {self._kind} data near byte {self._raw.tell()} ({error}); "
-                    "fetch it again"
+                    "fetch it again."
                 ) from None
         size = min(len(buffer), len(self._left))
         buffer[:size] = self._left[:size]
@@ -77,7 +77,7 @@ def _zstd_chunks(raw: BinaryIO) -> Iterator[bytes]:
         import zstandard
     except ImportError:
         raise CorpusError(
-            f"{raw.name} is compressed with zstd, which needs one more package: pip install zstandard"
+            f"{raw.name} is compressed with zstd, which needs one more package (pip install zstandard)."
         ) from None
     decompressor = zstandard.ZstdDecompressor().decompressobj()
     started = False
@@ -129,12 +129,12 @@ def open_bytes(path: Path) -> io.RawIOBase | io.BufferedReader:
         raw = path.open("rb")
         head = raw.peek(8)[:8]
     except OSError as error:
-        raise CorpusError(f"{path} cannot be read ({error.strerror or error}); check the path") from None
+        raise CorpusError(f"{path} cannot be read ({error.strerror or error}); check the path.") from None
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
     promised = ENDINGS.get(path.suffix.lower())
     if promised and head and kind != promised:
         raw.close()
-        raise CorpusError(f"{path} is corrupt: it does not hold the {promised} data its name promises")
+        raise CorpusError(f"{path} is corrupt: it does not hold the {promised} data its name promises; fetch it again.")
     if kind is None:
         return raw
     return _Decompressed(_OPENERS[kind](raw), str(path), kind, raw)

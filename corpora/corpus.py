@@ -92,7 +92,7 @@ class Corpus:
         if not report.documents:
             skipped = ", ".join(f"{count} {reason}" for reason, count in sorted(report.skipped.items()))
             raise CorpusError(
-                f"{self.source} holds no document with text ({skipped or 'it is empty'}); give another corpus"
+                f"{self.source} holds no document with text ({skipped or 'it is empty'}); give another corpus."
             )
         report.finish()
         self._report = report

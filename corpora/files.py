@@ -61,9 +61,9 @@ def check_ending(path: Path) -> None:
     """
     unpack = ARCHIVES.get(path.suffix.lower()) or ARCHIVES.get(inner_ending(path))
     if unpack:
-        raise CorpusError(f"{path} is an archive, which is not opened here; unpack it first: {unpack} {path.name}")
+        raise CorpusError(f"{path} is an archive, which is not opened here; unpack it first ({unpack} {path.name}).")
     if ending_of(path) is None:
-        raise CorpusError(f"{path} has an ending that is not known; what can be read: {readable_endings()}")
+        raise CorpusError(f"{path} has an ending that is not known; what can be read: {readable_endings()}.")
 
 
 class FileSource:
@@ -81,15 +81,28 @@ class FileSource:
         self._root = root
         self._alone = alone
         self._options = options
+        self._states: dict[Path, tuple[int, int]] = {}
 
     def documents(self, report: ReadingReport) -> Iterator[Document]:
         """Every file's documents; a compressed file that breaks off is refused, a broken dump cut short."""
         for path in self.paths:
             name = "" if self._alone else path.relative_to(self._root).as_posix()
+            self._check_unchanged(path)
             try:
                 yield from self._read(path, name, report)
             except (OSError, UnicodeError) as error:
                 raise unreadable(path, error) from None
+            self._check_unchanged(path)
+
+    def _check_unchanged(self, path: Path) -> None:
+        """Refuses a file that is not what it was when it was first read or hashed."""
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise unreadable(path, error) from None
+        state = (found.st_size, found.st_mtime_ns)
+        if self._states.setdefault(path, state) != state:
+            raise CorpusError(f"{path} changed while it was in use; start again when nothing writes to it.")
 
     def _read(self, path: Path, name: str, report: ReadingReport) -> Iterator[Document]:
         ending = inner_ending(path)
@@ -103,7 +116,9 @@ class FileSource:
         """Hash of the files' names, bytes and the way they are read."""
         parts = [repr(self._options), str(self._alone)]
         for path in self.paths:
+            self._check_unchanged(path)
             parts += [path.relative_to(self._root).as_posix(), hash_file(path)]
+            self._check_unchanged(path)
         return hashlib.blake2b("\0".join(parts).encode(errors="surrogateescape"), digest_size=16).hexdigest()
 
 
@@ -115,9 +130,11 @@ def open_file(path: Path, options: Options) -> FileSource:
     """
     check_ending(path)
     if not path.is_file():
-        raise CorpusError(f"{path} is no regular file and cannot be read twice; pipe it in: cat {path} | ... -")
+        raise CorpusError(
+            f"{path} is no regular file and cannot be read twice; pipe it in (cat {path} | probe run --corpus -)."
+        )
     if path.stat().st_size == 0:
-        raise CorpusError(f"{path} is empty; give a file with text")
+        raise CorpusError(f"{path} is empty; give a file with text.")
     return FileSource([path], path.parent, alone=True, options=options)
 
 
@@ -133,7 +150,7 @@ def open_folder(folder: Path, options: Options) -> FileSource:
         found += [Path(place) / name for name in names if not name.startswith(".")]
     readable = sorted(path for path in found if ending_of(path) and path.is_file())
     if not readable:
-        raise CorpusError(f"{folder} holds no file that can be read; what can be: {readable_endings()}")
+        raise CorpusError(f"{folder} holds no file that can be read; what can be: {readable_endings()}.")
     return FileSource(readable, folder, alone=False, options=options)
 
 
@@ -170,7 +187,9 @@ class StandardInput(FileSource):
 
     def __init__(self, options: Options) -> None:
         if sys.stdin.isatty():
-            raise CorpusError("nothing is piped into standard input; give a file, or pipe text in: cat FILE | ...")
+            raise CorpusError(
+                "Nothing is piped into standard input; give a file, or pipe text in (cat FILE | probe run --corpus -)."
+            )
         self._folder = tempfile.TemporaryDirectory(prefix="corpus-")
         folder = Path(self._folder.name)
         spool = folder / "spool"
@@ -180,7 +199,7 @@ class StandardInput(FileSource):
         except OSError as error:
             raise unreadable(spool, error) from None
         if spool.stat().st_size == 0:
-            raise CorpusError("standard input is empty; pipe text in: cat FILE | ...")
+            raise CorpusError("Standard input is empty; pipe text in (cat FILE | probe run --corpus -).")
         path = spool.rename(folder / f"stdin{_kind(spool, options)}")
         super().__init__([path], folder, alone=True, options=options)
 
@@ -190,7 +209,7 @@ def _kind(path: Path, options: Options) -> str:
     with open_bytes(path) as stream:
         head = stream.read(6) or b""
     if head.startswith((b"7z\xbc\xaf", b"PK\x03\x04")):
-        raise CorpusError("standard input holds an archive, which is not opened here; unpack it first")
+        raise CorpusError("Standard input holds an archive, which is not opened here; unpack it first.")
     if head.startswith(b"PAR1"):
         return ".parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):

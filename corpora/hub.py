@@ -38,7 +38,7 @@ class HubSource:
             # load_dataset tries an unreachable hub again and again; this says so at once
             commit = HfApi().dataset_info(self.dataset, revision=self.revision, timeout=30).sha
             rows = load_dataset(self.dataset, self.config, split=self.split, revision=commit, streaming=True)
-            report.notes.append(f"{self.dataset} was read at revision {commit}")
+            report.notes.append(f"{self.dataset} was read at revision {commit}.")
             columns = rows.column_names or []
             if self.options.text_field in columns:  # the others need not even be fetched
                 fields = (self.options.text_field, self.options.title_field)
@@ -59,6 +59,6 @@ class HubSource:
     def _refusal(self, error: Exception) -> CorpusError:
         reason = str(error).strip().partition("\n")[0][:200] or type(error).__name__
         return CorpusError(
-            f"the dataset {self.dataset} cannot be read from the Hugging Face hub ({reason}); where the hub "
-            "is out of reach, give a local file (--corpus FILE) or --corpus wikipedia-sample"
+            f"The dataset {self.dataset} cannot be read from the Hugging Face hub ({reason}); where the hub "
+            "is out of reach, give a local file (--corpus FILE) or --corpus wikipedia-sample."
         )

@@ -71,8 +71,8 @@ class Entry:
             if path.is_file():
                 return str(path)
         raise CorpusError(
-            f"the corpus {self.name} is a file of the package {self.package}, which is not installed with "
-            f"its test data: pip install {self.package}"
+            f"The corpus {self.name} is a file of the package {self.package}, which is not installed with "
+            f"its test data; install it (pip install {self.package})."
         )
 
 
@@ -97,7 +97,7 @@ def catalog() -> list[Entry]:
         try:
             text = own.read_text("utf-8")
         except (OSError, UnicodeError) as error:
-            raise CorpusError(f"the catalog {own} cannot be read ({error}); mend it or unset PROBE_CATALOG") from None
+            raise CorpusError(f"The catalog {own} cannot be read ({error}); mend it or unset PROBE_CATALOG.") from None
         entries |= _parse(text, str(own), own.parent)
     return list(entries.values())
 
@@ -109,21 +109,21 @@ def _parse(text: str, where: str, folder: Path) -> dict[str, Entry]:
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise CorpusError(f"the catalog {where} is not valid TOML ({error}); mend it") from None
+        raise CorpusError(f"The catalog {where} is not valid TOML ({error}); mend it.") from None
     entries = {}
     for name, values in table.items():
-        place = f"the catalog {where}: [{name}]"
+        place = f"The catalog {where}: [{name}]"
         if not isinstance(values, dict):
-            raise CorpusError(f"{place} is no table; write [{name}] and its values below it")
+            raise CorpusError(f"{place} is no table; write [{name}] and its values below it.")
         for key, value in values.items():
             if key not in _TYPES:
-                raise CorpusError(f"{place} has an unknown key {key!r}; the keys are {', '.join(_TYPES)}")
+                raise CorpusError(f"{place} has an unknown key {key!r}; the keys are {', '.join(_TYPES)}.")
             if not isinstance(value, _TYPES[key]):
-                raise CorpusError(f"{place}: {key} must be {'a list' if _TYPES[key] is list else 'text'}")
+                raise CorpusError(f"{place}: {key} must be {'a list' if _TYPES[key] is list else 'text'}.")
         if values.get("lda_unit", "document") not in ("document", "passage"):
-            raise CorpusError(f"{place}: lda_unit must be 'document' or 'passage'")
+            raise CorpusError(f"{place}: lda_unit must be 'document' or 'passage'.")
         if ("source" in values) == ("package" in values and "file" in values):
-            raise CorpusError(f"{place} needs a source, or a package and a file")
+            raise CorpusError(f"{place} needs a source, or a package and a file.")
         values = dict(values)
         if "namespaces" in values:
             values["namespaces"] = tuple(str(key) for key in values["namespaces"])

@@ -50,11 +50,11 @@ def open_corpus(
         CorpusError: There is no such corpus, or an option makes no sense.
     """
     if documents is not None and documents < 1:
-        raise CorpusError(f"{documents} documents are no corpus; ask for at least 1")
+        raise CorpusError(f"{documents} documents are no corpus; ask for at least 1.")
     if sample not in ("first", "random"):
-        raise CorpusError(f"unknown sample {sample!r}; choose 'first' or 'random'")
+        raise CorpusError(f"There is no sample {sample!r}; choose 'first' or 'random'.")
     if unit not in (None, "document", "passage", "sentence"):
-        raise CorpusError(f"unknown unit {unit!r}; choose 'document', 'passage' or 'sentence'")
+        raise CorpusError(f"There is no unit {unit!r}; choose 'document', 'passage' or 'sentence'.")
     entry = next((entry for entry in catalog() if entry.name == source), None)
     where = entry.locate(language) if entry else source
     recipe = entry or Entry(name="")
@@ -114,7 +114,7 @@ def _known_encoding(encoding: str) -> str:
     try:
         "".encode(encoding)
     except (LookupError, UnicodeError, ValueError):
-        raise CorpusError(f"unknown encoding {encoding!r}; UTF-8 is 'utf-8', Latin-1 is 'latin-1'") from None
+        raise CorpusError(f"There is no encoding {encoding!r}; UTF-8 is 'utf-8', Latin-1 is 'latin-1'.") from None
     return codecs.lookup(encoding).name
 
 
@@ -131,7 +131,7 @@ def _hub(where: str, options: Options, field_given: bool) -> HubSource:
     dataset, *rest = where.removeprefix(HUB).split(":")
     dataset, _, revision = dataset.partition("@")
     if not dataset or len(rest) > 3:
-        raise CorpusError(f"{where!r} names no dataset; write hf:owner/name:config:split:field")
+        raise CorpusError(f"{where!r} names no dataset; write hf:owner/name:config:split:field.")
     config, split, field = (*rest, "", "", "")[:3]
     if field and not field_given:
         options = replace(options, text_field=field)
@@ -141,5 +141,5 @@ def _hub(where: str, options: Options, field_given: bool) -> HubSource:
 def _not_there(where: str) -> CorpusError:
     names = [entry.name for entry in catalog()]
     near = difflib.get_close_matches(where, names, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]!r}?" if near else f"give a path, hf:owner/name, or one of {', '.join(names)}"
-    return CorpusError(f"there is no file or named corpus {where!r}; {hint}")
+    hint = f"did you mean {near[0]!r}?" if near else f"give a path, hf:owner/name, or one of {', '.join(names)}."
+    return CorpusError(f"There is no file or named corpus {where!r}; {hint}")

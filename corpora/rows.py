@@ -25,7 +25,7 @@ def read_jsonl(path: Path, name: str, options: Options) -> Iterator[Document]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise CorpusError(f"{where} is not JSON ({error}); mend or remove that line") from None
+            raise CorpusError(f"{where} is not JSON ({error}); mend or remove that line.") from None
         yield row_document(row, where, row_id(name, number), options)
 
 
@@ -45,7 +45,7 @@ def _values(path: Path, encoding: str) -> Iterator[Any]:
         while window.peek() not in ("", "]" if in_array else ""):
             if in_array and number:
                 if window.peek() != ",":
-                    raise CorpusError(f"{path}: record {number} is not followed by a comma; mend it")
+                    raise CorpusError(f"{path}: record {number} is not followed by a comma; mend it.")
                 window.at += 1
                 if not window.peek():
                     break
@@ -53,13 +53,13 @@ def _values(path: Path, encoding: str) -> Iterator[Any]:
             try:
                 value = window.value()
             except (ValueError, RecursionError) as error:
-                raise CorpusError(f"{path}: record {number} is not JSON ({error}); mend it") from None
+                raise CorpusError(f"{path}: record {number} is not JSON ({error}); mend it.") from None
             yield value
         if in_array and window.peek() != "]":
-            raise CorpusError(f"{path} ends before its list does; fetch it again")
+            raise CorpusError(f"{path} ends before its list does; fetch it again.")
         window.at += in_array
         if window.peek():
-            raise CorpusError(f"{path} goes on after its list has ended; mend it")
+            raise CorpusError(f"{path} goes on after its list has ended; mend it.")
 
 
 class _Window:
@@ -114,8 +114,8 @@ def read_separated(path: Path, name: str, options: Options) -> Iterator[Document
             if not row:
                 continue
             if len(row) != len(names):
-                raise CorpusError(f"{where} has {len(row)} values for {len(names)} names; mend or remove that line")
+                raise CorpusError(f"{where} has {len(row)} values for {len(names)} names; mend or remove that line.")
             document = dict(zip(names, row, strict=True))
             yield row_document(document, where, row_id(name, rows.line_num), options)
     except csv.Error as error:
-        raise CorpusError(f"{path}: line {rows.line_num} is broken ({error}); mend or remove that line") from None
+        raise CorpusError(f"{path}: line {rows.line_num} is broken ({error}); mend or remove that line.") from None

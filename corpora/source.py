@@ -59,7 +59,9 @@ def row_document(row: Any, where: str, identity: str, options: Options) -> Docum
     """
     field = options.text_field
     if not isinstance(row, dict):
-        raise CorpusError(f"{where} holds {type(row).__name__}, not an object with a field {field!r}")
+        raise CorpusError(
+            f"{where} holds {type(row).__name__}, not an object with a field {field!r}; give a file of objects."
+        )
     if field not in row:
         raise missing_field(where, field, list(row))
     text = row[field]
@@ -68,7 +70,7 @@ def row_document(row: Any, where: str, identity: str, options: Options) -> Docum
         text = ""
     if not isinstance(text, str):
         raise CorpusError(
-            f"{where}: the field {field!r} holds {type(text).__name__}, no text; name another: --text-field"
+            f"{where}: the field {field!r} holds {type(text).__name__}, no text; name another with --text-field."
         )
     return Document(identity, "" if title is None else str(title), text)
 
@@ -76,13 +78,13 @@ def row_document(row: Any, where: str, identity: str, options: Options) -> Docum
 def missing_field(where: str, field: str, fields: list[Any]) -> CorpusError:
     """What to say where the field of the text is not there."""
     there = ", ".join(repr(name)[:40] for name in fields[:8]) or "none"
-    return CorpusError(f"{where} has no field {field!r} (its fields: {there}); name the right one with --text-field")
+    return CorpusError(f"{where} has no field {field!r} (its fields: {there}); name the right one with --text-field.")
 
 
 def unreadable(path: Path, error: Exception) -> CorpusError:
     """What to say where a file cannot be opened or read on."""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return CorpusError(f"{path} cannot be read ({reason}); check the file")
+    return CorpusError(f"{path} cannot be read ({reason}); check the file.")
 
 
 def hash_file(path: Path) -> str:

@@ -61,20 +61,22 @@ class _Parser:
         try:
             self._expat.Parse(_LONE_SURROGATE.sub(NOT_TEXT, _NOT_XML.sub(" ", text)), False)
         except expat.ExpatError as error:
-            raise BrokenInputError(f"{self.name} is not well-formed XML ({error}); fetch it again") from None
+            raise BrokenInputError(f"{self.name} is not well-formed XML ({error}); fetch it again.") from None
 
     def finished(self) -> bool:
         """Whether the root element was closed."""
         return not self._path
 
     def _doctype(self, *_: object) -> None:
-        raise CorpusError(f"{self.name} declares a DOCTYPE, which no MediaWiki dump does; it is not read")
+        raise CorpusError(
+            f"{self.name} declares a DOCTYPE, which no MediaWiki dump does; give the dump as it was published."
+        )
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]
         if not self._path and tag != "mediawiki":
             raise CorpusError(
-                f"{self.name} is XML but no MediaWiki dump (its root is <{tag}>); give a dump, .jsonl or .txt"
+                f"{self.name} is XML but no MediaWiki dump (its root is <{tag}>); give a dump, .jsonl or .txt."
             )
         self._path.append(tag)
         self._pieces = None
@@ -161,11 +163,11 @@ def read_dump(
                         decoder = codecs.getincrementaldecoder(encoding)(bad_bytes(encoding))
                     except LookupError:
                         raise CorpusError(
-                            f"{path} declares an encoding that is not known here; convert it to UTF-8"
+                            f"{path} declares an encoding that is not known here; convert it to UTF-8."
                         ) from None
                 if not data:
                     if not parser.finished():
-                        raise BrokenInputError(f"{path} ends before its last element is closed; fetch it again")
+                        raise BrokenInputError(f"{path} ends before its last element is closed; fetch it again.")
                     break
                 parser.feed(decoder.decode(data))
             except BrokenInputError as error:
@@ -183,4 +185,4 @@ def read_dump(
     if broken:
         if not pages:
             raise broken
-        report.notes.append(f"{broken}: read up to page {pages:,} ({last!r})")
+        report.notes.append(f"{broken} It was read up to page {pages:,} ({last!r}).")

@@ -52,8 +52,9 @@ def run(
         ProbeError: an argument or an input cannot be used.
     """
     from probe.experiment import run_experiment
-    from probe.settings import RunSettings
+    from probe.settings import RunSettings, check_names
 
+    check_names(settings)
     if theta is not None:
         settings["theta"] = (theta,) if isinstance(theta, int | float) else tuple(theta)
     chosen = RunSettings(model=(model,) if isinstance(model, str) else tuple(model), corpus=corpus, **settings)

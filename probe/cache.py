@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from probe.errors import ProbeError
+from probe.files import temporary_folder
 
 logger = logging.getLogger(__name__)
 _MANIFEST = "manifest.json"
@@ -92,28 +92,23 @@ class Cache:
         if found := self.find(kind, key):
             return found, True
         folder = self.root / kind / digest(key)
-        with self._writable(folder.parent):
-            temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".making-"))
-        try:
-            with self._writable(temporary):
-                write(temporary)
-                files = {path.name: file_digest(path) for path in sorted(temporary.iterdir())}
-                manifest = {"key": dict(key), "files": files}
-                (temporary / _MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True))
+        with self._writable(), temporary_folder(folder.parent, ".making-") as temporary:
+            write(temporary)
+            files = {path.name: file_digest(path) for path in sorted(temporary.iterdir())}
+            manifest = {"key": dict(key), "files": files}
+            (temporary / _MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True))
             try:
                 temporary.rename(folder)
             except OSError:
                 # Another run finished the same entry first; both hold the same content.
                 if not folder.is_dir():
                     raise
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
         return folder, False
 
     def unfinished(self, kind: str, key: Mapping[str, Any]) -> Path:
         """The file in which work in progress on an entry is kept until the entry is finished."""
         folder = self.root / "unfinished"
-        with self._writable(folder):
+        with self._writable():
             folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{kind}-{digest(key)}.npz"
 
@@ -141,9 +136,8 @@ class Cache:
         return freed
 
     @contextmanager
-    def _writable(self, folder: Path) -> Iterator[None]:
+    def _writable(self) -> Iterator[None]:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
             yield
         except OSError as error:
             raise ProbeError(

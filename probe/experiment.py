@@ -23,6 +23,7 @@ import numpy as np
 from probe.cache import Cache
 from probe.context import Context, versions
 from probe.errors import ProbeError
+from probe.files import whole_set
 from probe.models.families import Weights, family_of, usable_positions
 from probe.models.loading import (
     SPREAD,
@@ -200,13 +201,14 @@ def run_experiment(
             "versions": {"python": platform.python_version()} | versions(("topic-probe", *_PACKAGES)),
             "seconds": context.seconds,
         }
-        if write:
-            write_results(folder, tables, info)
-    if write and figures:
-        with progress.stage("Drawing figures"):
-            from probe.figures import draw_figures
+    if write:
+        with whole_set(folder, last="run.json", replaced=["figures/*.png", "figures/*.svg"]) as place:
+            write_results(place, tables, info)
+            if figures:
+                with progress.stage("Drawing figures"):
+                    from probe.figures import draw_figures
 
-            draw_figures(folder, tables, word_dots)
+                    draw_figures(place, tables, word_dots)
     return RunResult(tables, info, folder if write else None)
 
 

@@ -157,8 +157,8 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise ProbeError(
-            f"The figures cannot be written to {folder} ({error.strerror or error}): name another folder with "
-            "--out DIR, or leave them out with --no-figures."
+            f"The figures cannot be written ({error.strerror or error}): name another folder with --out DIR, free some "
+            "space, or leave them out with --no-figures."
         ) from error
 
 

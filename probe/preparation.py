@@ -12,6 +12,7 @@ import numpy as np
 from probe.bags import Bags, bags_of_words
 from probe.context import Context, versions
 from probe.errors import ProbeError
+from probe.files import write_array
 from probe.lda import fit_lda
 from probe.models.loading import ModelSource, load_tokenizer
 from probe.passages import SpecialTokens, cut_passages, special_tokens
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from corpora import Corpus
 
 # What decides the content of a cached entry besides the arguments.
-_TOKEN_PACKAGES = ("tokenizers", "transformers")
+_TOKEN_PACKAGES = ("tokenizers", "topic-probe", "transformers")
 _TOPIC_PACKAGES = ("gensim", "numpy", "scipy")
 
 
@@ -109,7 +110,7 @@ def prepare(source: ModelSource, corpus: Corpus, stop_words: frozenset[str], con
         def write_topics(folder: Path, lda: LdaSettings = lda) -> None:
             description = f"Fitting {lda.topics} topics to {lda_bags.counts.shape[0]:,} {corpus.lda_unit}s"
             with progress.stage(description, 1.0) as stage:
-                np.save(folder / "topic_word.npy", fit_lda(lda_bags.counts, lda, stage.at))
+                write_array(folder / "topic_word.npy", fit_lda(lda_bags.counts, lda, stage.at))
 
         with context.timed("lda"):
             folder, found = context.cache.make("topics", key, write_topics)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 
 from probe import paper
 from probe.errors import ProbeError
@@ -89,6 +91,25 @@ def check_theta(theta: float) -> None:
         raise ProbeError(
             f"--theta {theta:g} is not a share of the vocabulary: use a number above 0 and below 1, such as 0.001."
         )
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse arguments that `probe.run` does not have.
+
+    Raises:
+        ProbeError: there is no field of `RunSettings` with such a name.
+    """
+    known = [one.name for one in fields(RunSettings)]
+    of_lda = [one.name for one in fields(LdaSettings)]
+    for name in names:
+        if name in known:
+            continue
+        if (bare := name.removeprefix("lda_")) in of_lda:
+            hint = f"did you mean lda=probe.settings.LdaSettings({bare}=...)?"
+        else:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else "help(probe.run) names those it has."
+        raise ProbeError(f"probe.run has no argument {name}; {hint}")
 
 
 @dataclass(frozen=True)

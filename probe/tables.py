@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from probe import paper
-from probe.errors import ProbeError
 from probe.estimates import CooccurrenceMeans, MeasuredEstimate
+from probe.files import cannot_write
 from probe.measures.attention import AttentionSums
 from probe.measures.pairs import Labelled, TopicPairs
 from probe.statistics import Estimate, interval, null_ratios, p_value, ratio_draws
@@ -292,30 +291,17 @@ def topics_table(
 
 
 def write_results(folder: Path, tables: Mapping[str, pd.DataFrame], info: Mapping[str, Any]) -> None:
-    """Write every table and `run.json` into a folder; each file is there whole or not at all.
+    """Write every table and `run.json` into a folder (see `probe.files.whole_set`).
 
     Args:
-        folder: made if missing.
+        folder: a folder that is there.
         tables: frames by file name without `.csv`.
         info: content of `run.json`.
-
-    Raises:
-        ProbeError: the folder cannot be written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
-        try:
-            for name, table in tables.items():
-                table.to_csv(temporary / f"{name}.csv", index=False, encoding="utf-8", lineterminator="\n")
-            text = json.dumps(info, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-            (temporary / "run.json").write_text(text, encoding="utf-8")
-            for path in sorted(temporary.iterdir()):
-                path.replace(folder / path.name)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-    except OSError as error:
-        raise _cannot_write(folder, error) from error
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False, encoding="utf-8", lineterminator="\n")
+    text = json.dumps(info, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    (folder / "run.json").write_text(text, encoding="utf-8")
 
 
 def check_writable(folder: Path) -> None:
@@ -324,19 +310,10 @@ def check_writable(folder: Path) -> None:
     Raises:
         ProbeError: it cannot be made or written.
     """
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-        # The folder comes back with the results; a run that is refused leaves nothing.
-        for path in missing:
-            path.rmdir()
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        # The folder comes with the results: a run that is refused leaves nothing.
+        with tempfile.TemporaryDirectory(dir=there, prefix=".trying-") as trial:
+            (Path(trial) / folder.relative_to(there)).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _cannot_write(folder, error) from error
-
-
-def _cannot_write(folder: Path, error: OSError) -> ProbeError:
-    return ProbeError(
-        f"The output folder {folder} cannot be written ({error.strerror or error}): name another with --out DIR."
-    )
+        raise cannot_write(folder, error) from error

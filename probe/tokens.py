@@ -95,8 +95,9 @@ def tokenize(
                 progress(len(offsets) - 1)
     if offsets[-1] == 0:
         raise ProbeError("No document holds a token: check the corpus's text field and encoding.")
-    np.array(offsets, dtype=np.int64).tofile(folder / "offsets.i8")
-    np.array(whole, dtype=np.int64).tofile(folder / "whole.i8")
+    # Not by tofile, which does not tell of a full disk.
+    (folder / "offsets.i8").write_bytes(np.array(offsets, dtype=np.int64).data)
+    (folder / "whole.i8").write_bytes(np.array(whole, dtype=np.int64).data)
     return Tokens.load(folder)
 
 

@@ -1,5 +1,7 @@
 import json
 import os
+import resource
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -39,3 +41,21 @@ def small_corpus(tmp_path_factory, sample_texts) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "articles.jsonl"
     path.write_text("".join(json.dumps({"text": text[:3000]}) + "\n" for text in sample_texts))
     return path
+
+
+@pytest.fixture
+def full_disk():
+    """A context that gives what fills the disk for the rest of it.
+
+    A limit on the size of files stands for the full disk: what is written beyond it fails in the same way.
+    """
+
+    @contextmanager
+    def context():
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        try:
+            yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return context

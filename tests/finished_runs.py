@@ -87,5 +87,6 @@ def save_run(
         "arguments": {"model": list(models), "seed": seed, "lda": {"topics": 3}},
         "corpus": {"name": corpus, "fingerprint": corpus},
     }
+    folder.mkdir(parents=True, exist_ok=True)
     write_results(folder, make_tables(models, **tables), info)
     return folder

@@ -191,7 +191,9 @@ def test_killed_at_any_moment_the_same_command_ends_with_the_same_bytes(tiny_mod
         "--resamples", "20", "--no-baseline", "--quiet",
     ]  # fmt: skip
     environment = os.environ | {"PROBE_CACHE": str(tmp_path / "undisturbed"), "OMP_NUM_THREADS": "1"}
-    subprocess.run([*command, "--out", str(tmp_path / "whole")], check=True, env=environment)
+    # Undisturbed, and without a warning.
+    strict = [command[0], "-W", "error", *command[1:]]
+    subprocess.run([*strict, "--out", str(tmp_path / "whole")], check=True, env=environment)
     environment["PROBE_CACHE"] = str(tmp_path / "killed")
     command += ["--out", str(tmp_path / "out")]
     for seconds in (2.5, 4.5):
@@ -324,6 +326,21 @@ def test_unusable_arguments_are_refused_in_one_sentence(tiny_models, small_corpu
             probe.run(str(tiny_models("bert")), str(small_corpus), **arguments)
     assert message in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("topics", "did you mean lda=probe.settings.LdaSettings(topics=...)?"),
+        ("lda_passes", "did you mean lda=probe.settings.LdaSettings(passes=...)?"),
+        ("passage", "did you mean passages?"),
+        ("colour", "help(probe.run) names those it has."),
+    ],
+)
+def test_an_argument_that_is_not_there_is_refused_with_the_nearest(name, hint):
+    with pytest.raises(ProbeError) as refusal:
+        probe.run(**{name: 5})
+    assert str(refusal.value) == f"probe.run has no argument {name}; {hint}"
 
 
 def test_a_corpus_of_one_document_is_refused(tiny_models, tmp_path):

@@ -81,7 +81,7 @@ def stop_words(language: str = "en", file: str | Path | None = None) -> StopWord
     found = _from_nltk(base) or _from_gensim(base) or _packaged(base)
     if found is None:
         raise CorpusError(
-            f"there are no stop words for the language {language!r}; give your own, one a line, with --stop-words FILE"
+            f"There are no stop words for the language {language!r}; give your own, one a line, with --stop-words FILE."
         )
     return StopWords(found.words | CONTRACTIONS.get(base, frozenset()), found.source)
 
@@ -95,7 +95,7 @@ def _from_file(path: Path) -> frozenset[str]:
         return _words(path.read_text("utf-8-sig"))
     except (OSError, UnicodeError) as error:
         raise CorpusError(
-            f"the stop words {path} cannot be read ({error}); give a UTF-8 file, one word a line"
+            f"The stop words {path} cannot be read ({error}); give a UTF-8 file, one word a line."
         ) from None
 
 

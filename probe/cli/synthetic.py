@@ -287,7 +287,7 @@ def _show(result: Result, model: TopicModel, masking: Masking) -> None:
 def _save(result: Result, out: Path) -> None:
     import numpy as np
 
-    from probe.files import whole_file, write_csv
+    from probe.files import whole_set, write_csv
 
     runs = [
         {"seed": seed, "learning_rate": rate, "development_loss": loss, "steps": int(steps)}
@@ -303,10 +303,10 @@ def _save(result: Result, out: Path) -> None:
         for run, (seed, rate) in enumerate(result.runs)
     ]
     weights = {name: tensor.detach().cpu().numpy() for name, tensor in result.parameters.items()}
-    with whole_file(out / "weights.npz") as temporary:
-        np.savez(temporary, **weights)
-    write_csv(out / "runs.csv", runs)
-    write_csv(out / "history.csv", history)
+    with whole_set(out, last="runs.csv") as place:
+        np.savez(place / "weights.npz", **weights)
+        write_csv(place / "history.csv", history)
+        write_csv(place / "runs.csv", runs)
 
 
 @app.command()

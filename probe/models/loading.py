@@ -103,6 +103,8 @@ def find_model(name: str) -> ModelSource:
         near = difflib.get_close_matches(name.removeprefix("zoo/"), ZOO, n=1)
         hint = f"did you mean zoo/{near[0]}?" if near else f"name one of {', '.join(_ZOO_FOLDERS)}."
         raise ProbeError(f"There is no {name} in the zoo; {hint}")
+    if near := difflib.get_close_matches(name.lower(), (MINILM, *_GROUPS), n=1, cutoff=0.8):
+        raise ProbeError(f"There is no model {name}; did you mean {near[0]}?")
     return _hub_source(name)
 
 
@@ -121,8 +123,11 @@ def _folder_source(name: str, folder: Path) -> ModelSource:
     if not (folder / "config.json").is_file():
         raise ProbeError(f"The folder {folder} is no model: it holds no config.json; save one with save_pretrained.")
     content = hashlib.sha256()
-    for path in sorted({path for pattern in _CONTENT for path in folder.glob(pattern)}):
-        content.update(f"{path.name} {file_digest(path)}\n".encode())
+    try:
+        for path in sorted({path for pattern in _CONTENT for path in folder.glob(pattern)}):
+            content.update(f"{path.name} {file_digest(path)}\n".encode())
+    except OSError as error:
+        raise ProbeError(f"The model {name} cannot be read ({error}): check the files of its folder.") from error
     return ModelSource(name, str(folder), None, content.hexdigest()[:32])
 
 

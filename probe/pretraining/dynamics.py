@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from probe.errors import ProbeError
 from probe.experiment import run_experiment
-from probe.files import whole_file
+from probe.files import whole_set
 from probe.pretraining.checkpoints import Checkpoint, find_checkpoints, recorded_loss
 from probe.pretraining.onsets import find_first, find_onsets, find_stages
 from probe.progress import Progress, Silent
@@ -23,6 +23,8 @@ from probe.settings import RunSettings
 if TYPE_CHECKING:
     import pandas as pd
 
+# Written where they hold anything.
+_TABLES = ("norms", "loss", "onsets", "first", "stages")
 _MEASURES = ("cosine", "dot", "attention")
 # Columns of `measures.csv` that are the same in every row here.
 _SAME = ("model", "weights", "assignment")
@@ -104,11 +106,12 @@ def measure_trainings(
             found[name] = measure_dynamics(
                 model, settings, folder / name, revisions=revisions, cache=cache, progress=progress
             )
-    for kind in ("onsets", "first", "stages"):
-        tables = [getattr(dynamics, kind).assign(model=name) for name, dynamics in found.items()]
-        table = pd.concat(tables, ignore_index=True)
-        _write_table(folder / f"{kind}.csv", table[["model", *table.columns.drop("model")]])
-    draw_structure(folder / "topic-structure", {name: (one.ratios, one.loss) for name, one in found.items()})
+    with whole_set(folder, last="onsets.csv") as place:
+        for kind in ("onsets", "first", "stages"):
+            tables = [getattr(dynamics, kind).assign(model=name) for name, dynamics in found.items()]
+            table = pd.concat(tables, ignore_index=True)
+            _write_table(place / f"{kind}.csv", table[["model", *table.columns.drop("model")]])
+        draw_structure(place / "topic-structure", {name: (one.ratios, one.loss) for name, one in found.items()})
     return found
 
 
@@ -143,7 +146,10 @@ def measure_dynamics(
         ProbeError: there are no checkpoints, their tokenizers differ, or they cannot be measured.
         CorpusError: the corpus cannot be read.
     """
+    from probe.tables import check_writable
+
     progress, folder = progress or Silent(), Path(out)
+    check_writable(folder)
     with progress.stage(f"Looking for the checkpoints of {model}"):
         checkpoints = find_checkpoints(model, revisions)
     step_of = {str(checkpoint.folder): checkpoint.step for checkpoint in checkpoints}
@@ -167,12 +173,13 @@ def measure_dynamics(
     for found in info["models"]:
         found["name"] = Path(found["name"]).name
     dynamics = Dynamics(ratios, norms, recorded_loss(model, checkpoints), info)
-    _write(folder, dynamics)
-    with progress.stage("Drawing figures"):
-        from probe.pretraining.figures import draw_norms, draw_structure
+    with whole_set(folder, last="dynamics.json", replaced=[f"{name}.csv" for name in _TABLES]) as place:
+        _write(place, dynamics)
+        with progress.stage("Drawing figures"):
+            from probe.pretraining.figures import draw_norms, draw_structure
 
-        draw_norms(folder / "figure5", norms, dynamics.stages)
-        draw_structure(folder / "topic-structure", {name_of(model): (ratios, dynamics.loss)})
+            draw_norms(place / "figure5", norms, dynamics.stages)
+            draw_structure(place / "topic-structure", {name_of(model): (ratios, dynamics.loss)})
     return dynamics
 
 
@@ -224,14 +231,13 @@ def _norms(model: str, checkpoints: Sequence[Checkpoint]) -> pd.DataFrame:
 
 def _write(folder: Path, dynamics: Dynamics) -> None:
     _write_table(folder / "dynamics.csv", dynamics.ratios)
-    for name in ("norms", "loss", "onsets", "first", "stages"):
+    for name in _TABLES:
         table = getattr(dynamics, name)
         if len(table):
             _write_table(folder / f"{name}.csv", table)
-    with whole_file(folder / "dynamics.json") as place:
-        place.write_text(json.dumps(dynamics.info, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    text = json.dumps(dynamics.info, indent=2, sort_keys=True) + "\n"
+    (folder / "dynamics.json").write_text(text, encoding="utf-8")
 
 
 def _write_table(path: Path, table: pd.DataFrame) -> None:
-    with whole_file(path) as place:
-        table.to_csv(place, index=False, lineterminator="\n")
+    table.to_csv(path, index=False, lineterminator="\n")

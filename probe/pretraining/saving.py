@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from probe.errors import ProbeError
+from probe.files import rust_errors
 from probe.pretraining.architectures import bare_model
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ def save_model(
         folder.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
         try:
-            model.save_pretrained(temporary, state_dict=weights)
-            tokenizer.save_pretrained(temporary)
+            with rust_errors():
+                model.save_pretrained(temporary, state_dict=weights)
+                tokenizer.save_pretrained(temporary)
             # The config last: a folder with one is a whole model.
             for path in sorted(temporary.iterdir(), key=lambda path: path.name == "config.json"):
                 path.chmod(_READABLE)  # safetensors writes files that only their owner can read

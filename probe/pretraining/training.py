@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from probe.cache import Cache
 from probe.errors import ProbeError
-from probe.files import whole_file
+from probe.files import alone_in, rust_errors, whole_file
 from probe.pretraining.architectures import check_family, encoder_config, size_of
 from probe.progress import Progress, Silent
 
@@ -149,8 +149,11 @@ def pretrain(
         objective.start_from_frequencies(train.counts(len(tokenizer)))
         objective = objective.to(device)
         run = _Run(settings, objective, tokenizer, train, held_out, folder, key, device)
-        run.resume(progress)
-        run.train(progress)
+        # Not the folder itself: files of a probe or of dynamics may come to stand there meanwhile.
+        (folder / CHECKPOINTS).mkdir(parents=True, exist_ok=True)
+        with alone_in(folder / CHECKPOINTS):
+            run.resume(progress)
+            run.train(progress)
     info = {
         **key,
         "corpus_name": corpus.name,
@@ -205,12 +208,14 @@ def _tokenizer(
         "corpus": corpus.fingerprint(),
         "trained": KINDS[settings.family],
         "vocabulary": vocabulary,
-        "versions": {package: version(package) for package in ("tokenizers", "transformers")},
+        "versions": {package: version(package) for package in ("tokenizers", "topic-probe", "transformers")},
     }
 
     def write(place: Path) -> None:
         with progress.stage(f"Training a tokenizer for {settings.family} on {corpus.name}"):
-            train_tokenizer(settings.family, _Texts(corpus), vocabulary, MAX_LENGTH).save_pretrained(place)
+            tokenizer = train_tokenizer(settings.family, _Texts(corpus), vocabulary, MAX_LENGTH)
+        with rust_errors():
+            tokenizer.save_pretrained(place)
 
     return AutoTokenizer.from_pretrained(cache.make("tokens", key, write)[0])
 
@@ -374,8 +379,8 @@ class _Run:
             "objective": self.objective.state_dict(),
             "optimizer": self._optimizer.state_dict(),
         }
-        with whole_file(self.folder / _STATE) as place:
-            torch.save(state, place)
+        with whole_file(self.folder / _STATE) as place, place.open("wb") as file:
+            torch.save(state, file)  # given a path, it would not tell of a full disk as an OSError
 
     def _held_out_losses(self) -> dict[str, float]:
         """Losses on the same held-out passages, hidden in the same way, at every checkpoint."""

@@ -62,7 +62,7 @@ def test_a_corpus_of_a_package_that_is_not_installed(tmp_path: Path, monkeypatch
     own = tmp_path / "catalog.toml"
     own.write_text('[mine]\npackage = "not_installed_here"\nfile = "x.txt"\n')
     monkeypatch.setenv("PROBE_CATALOG", str(own))
-    with pytest.raises(CorpusError, match="pip install not_installed_here"):
+    with pytest.raises(CorpusError, match=r"\(pip install not_installed_here\)"):
         open_corpus("mine")
 
 

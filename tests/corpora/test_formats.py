@@ -181,11 +181,29 @@ def test_wikitext_marks_are_undone_and_headings_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_fields_can_be_named(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("name,body\nA,one\nB,two\n", "utf-8")
-    documents = open_corpus(str(path), text_field="body", title_field="name")
-    assert [(document.title, document.text) for document in documents] == [("A", "one"), ("B", "two")]
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "jsonl", "parquet", "arrow"])
+def test_fields_and_language_can_be_named(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{ending}"
+    table = pyarrow.table({"name": ["A", "B"], "body": ["one", "two"]})
+    rows = [json.dumps(row) for row in table.to_pylist()]
+    if ending == "parquet":
+        pyarrow.parquet.write_table(table, path)
+    elif ending == "arrow":
+        with pyarrow.ipc.new_file(str(path), table.schema) as writer:
+            writer.write_table(table)
+    else:
+        lines = "name,body\nA,one\nB,two\n"
+        path.write_text(
+            {
+                "csv": lines,
+                "tsv": lines.replace(",", "\t"),
+                "json": f"[{', '.join(rows)}]",
+                "jsonl": "\n".join(rows),
+            }[ending]
+        )
+    corpus = open_corpus(str(path), text_field="body", title_field="name", language="de")
+    assert [(document.title, document.text) for document in corpus] == [("A", "one"), ("B", "two")]
+    assert corpus.language == "de" and open_corpus(str(path)).language == "en"
 
 
 def test_a_fingerprint_is_known_before_reading_and_changes_with_what_is_read(tmp_path: Path) -> None:

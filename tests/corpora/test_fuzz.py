@@ -64,7 +64,9 @@ def written(name: str, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def one_line(error: CorpusError) -> None:
-    assert "\n" not in str(error)
+    said = str(error)
+    assert "\n" not in said
+    assert said.endswith((".", "?"))
 
 
 def check(read: Callable[[], list[Document]]) -> None:

@@ -33,12 +33,30 @@ def test_a_dataset_is_streamed(hub: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.table(table), hub / "train.parquet")
     corpus = open_corpus("hf:owner/name::train:body")
     assert [(document.title, document.text) for document in corpus] == ARTICLES
-    assert corpus.report().notes == ["owner/name was read at revision abc123"]
+    assert corpus.report().notes == ["owner/name was read at revision abc123."]
     expected = open_corpus(str(write_jsonl(hub.parent / "a.jsonl", ARTICLES))).report()
     assert corpus.report().text_fingerprint == expected.text_fingerprint
     pinned = open_corpus("hf:owner/name@v2::train:body")
     assert pinned.fingerprint() != corpus.fingerprint()
-    assert pinned.report().notes == ["owner/name was read at revision v2"]
+    assert pinned.report().notes == ["owner/name was read at revision v2."]
+
+
+def test_a_configuration_is_chosen_and_a_named_field_overrules_the_address(hub: Path) -> None:
+    (hub / "README.md").write_text(
+        "---\nconfigs:\n"
+        + "".join(f"- config_name: {name}\n  data_files: {name}.parquet\n" for name in ("bg", "de"))
+        + "---\n"
+    )
+    for name in ("bg", "de"):
+        table = {"text": [f"text {name}"], "body": [f"body {name}"]}
+        pyarrow.parquet.write_table(pyarrow.table(table), hub / f"{name}.parquet")
+    corpus = open_corpus("hf:owner/name:de")
+    assert [document.text for document in corpus] == ["text de"]
+    assert corpus.name == "owner-name-de"
+    assert [document.text for document in open_corpus("hf:owner/name:bg:train:body")] == ["body bg"]
+    assert [document.text for document in open_corpus("hf:owner/name:bg:train:body", text_field="text")] == ["text bg"]
+    with pytest.raises(CorpusError, match=r"owner/name cannot be read .*'bg', 'de'"):
+        list(open_corpus("hf:owner/name:fr"))
 
 
 def test_a_dataset_of_wikitext_lines_gives_articles(hub: Path) -> None:
@@ -67,6 +85,6 @@ def test_a_hub_out_of_reach_names_the_ways_on(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(CorpusError) as caught:
         next(iter(corpus))
     said = str(caught.value)
-    assert "\n" not in said
+    assert "\n" not in said and said.endswith(".")
     assert "(Name or service not known); where the hub is out of reach, give a local file" in said
     assert "--corpus wikipedia-sample" in said

@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from corpora import CorpusError, open_corpus
+from corpora import Corpus, CorpusError, open_corpus
 from corpora import rows as rows_module
 
 FILES: dict[str, tuple[bytes, str]] = {
@@ -36,9 +36,9 @@ FILES: dict[str, tuple[bytes, str]] = {
     "no.arrow": (b"this is no arrow file", "is no whole Arrow file"),
     "a.pdf": (b"%PDF-1.4", "has an ending that is not known; what can be read: .txt"),
     "nothing": (b"text", "has an ending that is not known"),
-    "dump.xml.7z": (b"7z\xbc\xaf", "is an archive, which is not opened here; unpack it first: 7z x dump.xml.7z"),
-    "texts.tar.gz": (b"\x1f\x8b", "unpack it first: tar -xf texts.tar.gz"),
-    "texts.zip": (b"PK", "unpack it first: unzip texts.zip"),
+    "dump.xml.7z": (b"7z\xbc\xaf", r"is an archive, which is not opened here; unpack it first \(7z x dump.xml.7z\)"),
+    "texts.tar.gz": (b"\x1f\x8b", r"unpack it first \(tar -xf texts.tar.gz\)"),
+    "texts.zip": (b"PK", r"unpack it first \(unzip texts.zip\)"),
     "a.parquet.gz": (b"\x1f\x8b", "has an ending that is not known"),
     "a.jsonl.gz": (b'{"text": "a"}\n', "is corrupt: it does not hold the gzip data its name promises"),
     "a.jsonl.bz2": (b"BZh9" + bytes(50), "holds corrupt bzip2 data"),
@@ -53,6 +53,7 @@ def refusal(*args: object, **options: object) -> str:
         list(open_corpus(*args, **options))
     said = str(caught.value)
     assert "\n" not in said
+    assert not said[0].islower() and said.endswith((".", "?"))
     assert len(said) < 500
     return said
 
@@ -68,12 +69,12 @@ def test_files_that_cannot_be_read(name: str, tmp_path: Path) -> None:
 
 def test_what_is_not_there() -> None:
     assert "did you mean 'wikipedia-sample'?" in refusal("wikipedia-sampel")
-    assert "there is no file or named corpus 'nowhere.jsonl'; give a path" in refusal("nowhere.jsonl")
-    assert "there is no file or named corpus ''" in refusal("")
+    assert "There is no file or named corpus 'nowhere.jsonl'; give a path" in refusal("nowhere.jsonl")
+    assert "There is no file or named corpus ''" in refusal("")
     assert "no file or named corpus" in refusal("nowhere/*.txt")
     assert "no file or named corpus" in refusal("a\x00b")
     assert "no file or named corpus" in refusal("a**b/***")
-    assert "cannot be read" in refusal("x" * 300)
+    assert "cannot be read" in refusal("X" * 300)
 
 
 def test_folders_without_text(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_folders_without_text(tmp_path: Path) -> None:
 def test_patterns_that_find_other_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.7z").write_text("b")
-    assert "unpack it first: 7z x b.7z" in refusal(str(tmp_path / "*"))
+    assert "unpack it first (7z x b.7z)" in refusal(str(tmp_path / "*"))
 
 
 def test_a_file_that_may_not_be_read_or_vanishes(tmp_path: Path) -> None:
@@ -98,6 +99,20 @@ def test_a_file_that_may_not_be_read_or_vanishes(tmp_path: Path) -> None:
         corpus.fingerprint()
 
 
+def test_a_file_that_changes_while_it_is_in_use(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    for reading in (list, Corpus.fingerprint):
+        path.write_text('{"text": "a"}\n{"text": "b"}\n')
+        corpus = open_corpus(str(path))
+        reading(corpus)
+        assert [document.text for document in corpus] == ["a", "b"]
+        documents = iter(corpus)
+        next(documents)
+        path.write_text('{"text": "a"}\n{"text": "b"}\n{"text": "c"}\n')
+        with pytest.raises(CorpusError, match=r"a.jsonl changed while it was in use; start again .*\.$"):
+            list(documents)
+
+
 def test_a_pipe_with_a_name(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.txt")
     assert "is no regular file and cannot be read twice" in refusal(str(tmp_path / "a.txt"))
@@ -107,10 +122,10 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a")
     assert "0 documents are no corpus" in refusal(str(path), documents=0)
-    assert "unknown sample 'best'" in refusal(str(path), sample="best")
-    assert "unknown unit 'word'" in refusal(str(path), unit="word")
+    assert "There is no sample 'best'" in refusal(str(path), sample="best")
+    assert "There is no unit 'word'" in refusal(str(path), unit="word")
     for encoding in ("klingon", "rot13", "undefined", "a\x00"):
-        assert "unknown encoding" in refusal(str(path), encoding=encoding)
+        assert "There is no encoding" in refusal(str(path), encoding=encoding)
 
 
 def test_lines_and_records_too_long_to_be_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,10 +149,10 @@ def test_columns_without_the_text(tmp_path: Path) -> None:
 
 def test_standard_input_with_nothing_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    assert "standard input is empty" in refusal("-")
+    assert "Standard input is empty" in refusal("-")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"7z\xbc\xaf'\x1c")))
-    assert "standard input holds an archive" in refusal("-")
+    assert "Standard input holds an archive" in refusal("-")
     terminal = io.TextIOWrapper(io.BytesIO(b""))
     monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys, "stdin", terminal)
-    assert "nothing is piped into standard input" in refusal("-")
+    assert "Nothing is piped into standard input" in refusal("-")

@@ -74,7 +74,7 @@ def test_the_users_own_list(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("bare")
 def test_refusals(tmp_path: Path) -> None:
     for language in ("xx", "", "LICENSE", "../de"):
-        with pytest.raises(CorpusError, match=r"there are no stop words .* --stop-words FILE"):
+        with pytest.raises(CorpusError, match=r"There are no stop words .* --stop-words FILE"):
             stop_words(language)
     with pytest.raises(CorpusError, match="cannot be read"):
         stop_words("en", file=tmp_path / "none.txt")

@@ -84,6 +84,20 @@ def test_folders_that_are_no_model(tmp_path):
     assert "no model folder" in _refusal(find_model, "a name with spaces")
 
 
+@pytest.mark.parametrize(("typed", "meant"), [("minlm", "minilm"), ("MiniLM", "minilm"), ("papers", "paper")])
+def test_a_name_that_is_nearly_right_is_not_looked_for_on_the_hub(typed, meant, monkeypatch):
+    monkeypatch.setattr("probe.models.loading._hub_source", None)
+    assert _refusal(find_model, typed) == f"There is no model {typed}; did you mean {meant}?"
+
+
+def test_a_file_of_the_model_that_has_vanished(bert):
+    weights = bert / "model.safetensors"
+    weights.unlink()
+    weights.symlink_to("blobs/nowhere")  # as in the hub's cache
+    message = _refusal(find_model, str(bert))
+    assert "cannot be read" in message and "No such file or directory" in message
+
+
 def test_weights_that_are_missing(bert):
     (bert / "model.safetensors").unlink()
     assert "cannot be loaded" in _refusal(_load, bert)

@@ -71,6 +71,47 @@ def test_a_killed_training_ends_with_the_same_bytes(settings, tmp_path, family):
     assert not list(tmp_path.glob("*/training.pt")) and not list(tmp_path.glob("*/.*"))
 
 
+class Beginning(KilledAt):
+    """Progress that does something when a stage begins, and when it has got to the first step."""
+
+    def __init__(self, beginning, act):
+        super().__init__(None)
+        self._beginning, self._act = beginning, act
+
+    @contextmanager
+    def stage(self, description, total=None):
+        if description.startswith(self._beginning):
+            self._act()
+        yield self
+
+
+@pytest.mark.parametrize(
+    ("beginning", "way_out"),
+    [("Training a tokenizer", "--cache DIR"), ("Tokenizing", "--cache DIR"), ("Training electra", "--out DIR")],
+)
+def test_a_full_disk_is_told_and_the_same_command_goes_on(settings, tmp_path, full_disk, beginning, way_out):
+    with pytest.raises(ProbeError) as refusal, full_disk() as fill:
+        pretrain(settings, tmp_path / "out", cache=tmp_path / "cache", progress=Beginning(beginning, fill))
+    assert way_out in str(refusal.value) and "(File too large)" in str(refusal.value)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and tmp_path / "out" in path.parents]
+    pretrain(settings, tmp_path / "out", cache=tmp_path / "cache")
+    pretrain(settings, tmp_path / "whole", cache=tmp_path / "cache")  # a tokenizer trained anew may differ
+    for name in ("model.safetensors", "training.csv"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+def test_two_trainings_in_one_folder_at_once_are_one_and_a_refusal(settings, tmp_path):
+    refusals = []
+
+    def second():
+        with pytest.raises(ProbeError) as refusal:
+            pretrain(replace(settings, seed=1), tmp_path)
+        refusals.append(str(refusal.value))
+
+    pretrain(settings, tmp_path, progress=Beginning("Training electra", second))
+    assert len(refusals) == 1 and "Another run is at work in the folder" in refusals[0]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_model_loads_whole_without_a_warning(trained, family, recwarn, caplog):
     logging.getLogger("transformers").addHandler(caplog.handler)
