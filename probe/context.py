@@ -13,6 +13,9 @@ from probe.progress import Progress
 from probe.ranks import Ranks
 from probe.settings import RunSettings
 
+# What decides the tokens of a text, besides the tokenizer itself.
+TOKEN_PACKAGES = ("tokenizers", "topic-probe", "transformers")
+
 
 @dataclass
 class Context:

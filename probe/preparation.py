@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from probe.bags import Bags, bags_of_words
-from probe.context import Context, versions
+from probe.context import TOKEN_PACKAGES, Context, versions
 from probe.errors import ProbeError
 from probe.files import write_array
 from probe.lda import fit_lda
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from corpora import Corpus
 
 # What decides the content of a cached entry besides the arguments.
-_TOKEN_PACKAGES = ("tokenizers", "topic-probe", "transformers")
 _TOPIC_PACKAGES = ("gensim", "numpy", "scipy")
 
 
@@ -68,7 +67,7 @@ def prepare(source: ModelSource, corpus: Corpus, stop_words: frozenset[str], con
     key: dict[str, Any] = {
         "corpus": corpus.fingerprint(),
         "tokenizer": vocabulary.fingerprint,
-        "versions": versions(_TOKEN_PACKAGES),
+        "versions": versions(TOKEN_PACKAGES),
     }
 
     def write_tokens(folder: Path) -> None:

@@ -12,11 +12,11 @@ import platform
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from probe.cache import Cache
+from probe.context import TOKEN_PACKAGES, versions
 from probe.errors import ProbeError
 from probe.files import alone_in, rust_errors, whole_file
 from probe.pretraining.architectures import check_family, encoder_config, size_of
@@ -168,7 +168,7 @@ def pretrain(
         "loss": run.history.losses[-1]["loss"],
         "held_out_loss": run.history.held_out[-1]["loss"],
         "seconds": round(run.history.seconds, 1),
-        "versions": {"python": platform.python_version()} | {package: version(package) for package in _PACKAGES},
+        "versions": {"python": platform.python_version()} | versions(_PACKAGES),
     }
     run.finish(info)
     return info
@@ -208,7 +208,7 @@ def _tokenizer(
         "corpus": corpus.fingerprint(),
         "trained": KINDS[settings.family],
         "vocabulary": vocabulary,
-        "versions": {package: version(package) for package in ("tokenizers", "topic-probe", "transformers")},
+        "versions": versions(TOKEN_PACKAGES),
     }
 
     def write(place: Path) -> None:
@@ -244,7 +244,12 @@ def _passages(
         with progress.stage(f"Tokenizing {corpus.name}", settings.documents) as stage:
             tokenize(corpus, tokenizer, vocabulary, place, stage.at)
 
-    entry, _ = cache.make("tokens", {"corpus": corpus.fingerprint(), "pretraining": vocabulary.fingerprint}, write)
+    key = {
+        "corpus": corpus.fingerprint(),
+        "pretraining": vocabulary.fingerprint,
+        "versions": versions(TOKEN_PACKAGES),
+    }
+    entry, _ = cache.make("tokens", key, write)
     return split_passages(Tokens.load(entry), special_tokens(tokenizer), MAX_LENGTH, settings.seed)
 
 

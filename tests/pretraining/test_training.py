@@ -1,3 +1,4 @@
+import importlib.metadata
 import logging
 import warnings
 from contextlib import contextmanager
@@ -98,6 +99,27 @@ def test_a_full_disk_is_told_and_the_same_command_goes_on(settings, tmp_path, fu
     pretrain(settings, tmp_path / "whole", cache=tmp_path / "cache")  # a tokenizer trained anew may differ
     for name in ("model.safetensors", "training.csv"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+
+
+def test_a_cache_of_another_version_is_not_trusted(settings, tmp_path, monkeypatch):
+    stages = []
+
+    class Told(Beginning):
+        @contextmanager
+        def stage(self, description, total=None):
+            stages.append(description)
+            yield self
+
+    version = importlib.metadata.Distribution.version.fget
+    for number in ("0.0.1", "0.0.2", "0.0.2"):
+        monkeypatch.setattr(
+            importlib.metadata.Distribution,
+            "version",
+            property(lambda one, number=number: number if one.metadata["Name"] == "topic-probe" else version(one)),
+        )
+        pretrain(settings, tmp_path / f"out{len(stages)}", cache=tmp_path / "cache", progress=Told("", None))
+    assert sum(stage.startswith("Training a tokenizer") for stage in stages) == 2
+    assert sum(stage.startswith("Tokenizing") for stage in stages) == 2
 
 
 def test_two_trainings_in_one_folder_at_once_are_one_and_a_refusal(settings, tmp_path):
