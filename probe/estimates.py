@@ -300,8 +300,14 @@ def _matched_on_pmi(
         same_draws=draws[0],
         different_draws=draws[1],
     )
-    remark = f"pairs matched on PMI; {observed.matched_share[0]:.0%} of same-topic pairs have a match"
+    remark = _matched("PMI", observed)
     return MeasuredEstimate(assignment, measure, quantity.site, estimate, remark)
+
+
+def _matched(on: str, sums: MatchedSums) -> str:
+    """What there is to know of a matched measure."""
+    share = sums.matched_share[0]
+    return f"pairs matched on {on}" + (f"; {share:.0%} of same-topic pairs have a match" if np.isfinite(share) else "")
 
 
 def _matched_on_distance(
@@ -326,7 +332,7 @@ def _matched_on_distance(
         same_draws=draws[0],
         different_draws=draws[1],
     )
-    remark = f"pairs matched on distance; {observed.matched_share[0]:.0%} of same-topic pairs have a match"
+    remark = _matched("distance", observed)
     return MeasuredEstimate(assignment, "attention_distance_matched", "attention", estimate, remark)
 
 

@@ -6,6 +6,7 @@ topics, adds up the sums, and writes. What ranks exchange lies in main memory (g
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 from collections.abc import Iterator
@@ -103,6 +104,8 @@ def join_ranks() -> Ranks:
         signal.signal(signal.SIGTERM, _end)
         with _minding_the_others():
             dist.init_process_group("gloo", timeout=_PATIENCE)
+        # Its threads would otherwise be cut off when the process ends.
+        atexit.register(dist.destroy_process_group)
     return Ranks(dist.get_rank(), size, int(os.environ.get("LOCAL_RANK", "0")))
 
 
