@@ -92,9 +92,19 @@ class Ranks:
 ALONE = Ranks()
 
 
+def ranks_started() -> int:
+    """How many processes `torchrun` has started."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_leader() -> bool:
+    """Whether this process is rank 0, or on its own."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def join_ranks() -> Ranks:
     """Join the other processes that `torchrun` has started; a process on its own is rank 0 of one."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
+    size = ranks_started()
     if size == 1:
         return ALONE
     import torch.distributed as dist

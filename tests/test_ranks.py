@@ -11,6 +11,7 @@ import pytest
 
 from probe.errors import ProbeError
 from probe.experiment import run_experiment
+from probe.pretraining.dynamics import measure_dynamics
 from probe.ranks import Ranks
 from probe.settings import RunSettings
 
@@ -22,7 +23,6 @@ def _command(model, corpus, out, ranks):
     run = [
         "-m", "probe", "run", "--model", model, "--corpus", corpus, "--out", out, "--theta", "0.05", "--topics", "4",
         "--passages", "60", "--max-length", "48", "--batch-tokens", "512", "--resamples", "20", "--no-figures",
-        "--quiet",
     ]  # fmt: skip
     return [*(start if ranks > 1 else start[:1]), *map(str, run)]
 
@@ -36,7 +36,10 @@ def test_two_ranks_give_the_tables_of_one(tiny_models, small_corpus, tmp_path, e
     model = tiny_models("bert")
     for ranks in (1, 2):
         environment["PROBE_CACHE"] = str(tmp_path / f"cache{ranks}")
-        subprocess.run(_command(model, small_corpus, tmp_path / str(ranks), ranks), check=True, env=environment)
+        command = _command(model, small_corpus, tmp_path / str(ranks), ranks)
+        shown = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
+        assert shown.stdout.count("Table 1.") == 1
+        assert shown.stderr.count("Opening corpus") == 1
     for name in TABLES:
         one, two = (pd.read_csv(tmp_path / ranks / f"{name}.csv") for ranks in ("1", "2"))
         pd.testing.assert_frame_equal(one, two, rtol=1e-6, atol=0)
@@ -79,3 +82,9 @@ def test_what_ranks_cannot_share_is_refused(monkeypatch, changed, sentence):
     monkeypatch.setattr("probe.experiment.join_ranks", lambda: Ranks(0, 2))
     with pytest.raises(ProbeError, match=sentence):
         run_experiment(RunSettings(**{changed: {"corpus": "-", "device": "spread"}[changed]}), write=False)
+
+
+def test_dynamics_are_refused_to_several_ranks(monkeypatch, tmp_path):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ProbeError, match="without torchrun"):
+        measure_dynamics("my-bert", RunSettings(), tmp_path / "out")

@@ -147,7 +147,10 @@ def run(
     """
     from probe.cli.progress import ConsoleProgress
     from probe.progress import Silent
+    from probe.ranks import is_leader
 
+    # Of several ranks, one speaks.
+    quiet = quiet or not is_leader()
     progress = Silent() if quiet else ConsoleProgress()
     with progress.stage("Starting"):
         from probe.experiment import run_experiment

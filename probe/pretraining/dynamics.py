@@ -18,6 +18,7 @@ from probe.files import whole_set
 from probe.pretraining.checkpoints import Checkpoint, find_checkpoints, recorded_loss
 from probe.pretraining.onsets import find_first, find_onsets, find_stages
 from probe.progress import Progress, Silent
+from probe.ranks import ranks_started
 from probe.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -148,6 +149,10 @@ def measure_dynamics(
     """
     from probe.tables import check_writable
 
+    if ranks_started() > 1:
+        raise ProbeError(
+            "The dynamics of a training are measured by one process: start probe dynamics without torchrun."
+        )
     progress, folder = progress or Silent(), Path(out)
     check_writable(folder)
     with progress.stage(f"Looking for the checkpoints of {model}"):
