@@ -182,9 +182,11 @@ class RunSettings:
             ("resamples", 20),
             ("seed", 0),
         ):
-            if getattr(self, name) < least:
-                option = name.replace("_", "-")
-                raise ProbeError(f"--{option} {getattr(self, name)} is too small: use at least {least}.")
+            value, option = getattr(self, name), name.replace("_", "-")
+            if not isinstance(value, Integral):
+                raise ProbeError(f"--{option} {value!r} is no whole number: use one, at least {least}.")
+            if value < least:
+                raise ProbeError(f"--{option} {value} is too small: use at least {least}.")
         if self.seed + self.lda_seeds > 2**32:
             raise ProbeError(f"--seed {self.seed} is too large: use a number below 2**32.")
         if self.dtype not in _DTYPES:

@@ -343,6 +343,12 @@ def test_an_argument_that_is_not_there_is_refused_with_the_nearest(name, hint):
     assert str(refusal.value) == f"probe.run has no argument {name}; {hint}"
 
 
+@pytest.mark.parametrize("value", ["60", 60.5, None])
+def test_a_number_that_is_none_is_refused(value):
+    with pytest.raises(ProbeError, match=r"--passages .* is no whole number: use one, at least 2\."):
+        probe.run(passages=value)
+
+
 def test_a_corpus_of_one_document_is_refused(tiny_models, tmp_path):
     (tmp_path / "one.jsonl").write_text(json.dumps({"text": "the state of the war and the state"}) + "\n")
     with pytest.raises(ProbeError, match="holds one document"):
