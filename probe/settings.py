@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from numbers import Integral
 
 from probe import paper
 from probe.errors import ProbeError
@@ -187,6 +188,7 @@ class RunSettings:
                 raise ProbeError(f"--{option} {value!r} is no whole number: use one, at least {least}.")
             if value < least:
                 raise ProbeError(f"--{option} {value} is too small: use at least {least}.")
+            object.__setattr__(self, name, int(value))
         if self.seed + self.lda_seeds > 2**32:
             raise ProbeError(f"--seed {self.seed} is too large: use a number below 2**32.")
         if self.dtype not in _DTYPES:
