@@ -45,14 +45,14 @@ from common import (
 from memory import forget_peak, peak_mb
 from transformers import PreTrainedModel
 
+from probe.experiment.settings import RunSettings
 from probe.measures.attention import AttentionReader
 from probe.measures.batches import Batch
 from probe.measures.pairs import TopicPairs, pair_states
 from probe.models.eager import Map
 from probe.models.families import family_of
 from probe.models.loaded import LoadedModel, find_stack
-from probe.settings import RunSettings
-from probe.topics import assign_topics, words_per_topic
+from probe.topics.assignment import assign_topics, words_per_topic
 
 BATCH_TOKENS = 1024
 SHARES = (0.1, 0.2, 0.4)

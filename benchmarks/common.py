@@ -22,20 +22,21 @@ from transformers import AutoModel, BertConfig, PreTrainedModel
 
 from corpora import open_corpus
 from corpora.stop_words import stop_words
-from probe.cache import Cache
-from probe.context import Context
+from probe.experiment.context import Context
+from probe.experiment.model_pass import Plan, asked_sizes, plan_pass
+from probe.experiment.preparation import Prepared, prepare
+from probe.experiment.progress import Silent
+from probe.experiment.ranks import ALONE
+from probe.experiment.settings import RunSettings
 from probe.measures.batches import Batch, BatchMaker
 from probe.measures.pairs import TopicPairs, topic_pairs
-from probe.model_pass import Plan, asked_sizes, plan_pass
 from probe.models.loaded import LoadedModel
-from probe.models.loading import find_model, load_model
-from probe.passages import Passages, SpecialTokens
-from probe.preparation import Prepared, prepare
-from probe.progress import Silent
-from probe.ranks import ALONE
-from probe.settings import RunSettings
-from probe.tokens import Tokens
-from probe.vocabulary import Vocabulary
+from probe.models.loading import load_model
+from probe.models.sources import find_model
+from probe.storage.cache import Cache
+from probe.text.passages import Passages, SpecialTokens
+from probe.text.tokens import Tokens
+from probe.text.vocabulary import Vocabulary
 
 VOCABULARY = 30_522
 SIZES = {

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from probe.lda import agreement, fit_lda, npmi, recovery
-from probe.settings import LdaSettings
+from probe.topics.lda import agreement, fit_lda, npmi, recovery
+from probe.topics.settings import LdaSettings
 
 SEEDS = (0, 1)
 HELD_OUT_EVERY = 10

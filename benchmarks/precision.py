@@ -26,14 +26,15 @@ import torch
 from common import SIZES, forward, parser, plain_module, processor_seconds, random_model, sample_plan, write
 from transformers import AutoModel, PreTrainedModel
 
+from probe.experiment.model_pass import Plan
+from probe.experiment.settings import RunSettings
 from probe.measures.attention import AttentionReader, AttentionSums
 from probe.measures.pairs import TopicPairs
-from probe.model_pass import Plan
 from probe.models.loaded import LoadedModel
-from probe.models.loading import find_model, load_model
-from probe.settings import RunSettings
-from probe.statistics import interval, resample_documents
-from probe.topics import KINDS, Assignment, assign_topics
+from probe.models.loading import load_model
+from probe.models.sources import find_model
+from probe.statistics.bootstrap import interval, resample_documents
+from probe.topics.assignment import KINDS, Assignment, assign_topics
 
 DTYPES = ("float32", "bfloat16")
 

@@ -31,7 +31,7 @@ from transformers import AutoTokenizer, BertConfig
 from transformers.utils import logging as transformers_logging
 
 from corpora import open_corpus
-from probe.models.loading import find_model
+from probe.models.sources import find_model
 
 TINY = BertConfig(
     vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=256

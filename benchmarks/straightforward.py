@@ -25,11 +25,11 @@ import torch
 from common import SIZES, parser, plain_module, processor_seconds, random_model, sample_plan, write
 from transformers import PreTrainedModel
 
+from probe.experiment.settings import RunSettings
 from probe.measures.attention import AttentionReader
-from probe.models.loading import choose_dtype
-from probe.passages import pack, padding_share
-from probe.settings import RunSettings
-from probe.topics import Assignment, assign_topics
+from probe.models.devices import choose_dtype
+from probe.text.passages import pack, padding_share
+from probe.topics.assignment import Assignment, assign_topics
 
 THETA = 0.001
 BATCH = 16

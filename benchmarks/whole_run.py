@@ -21,11 +21,14 @@ from transformers import AutoModel, AutoTokenizer
 
 import probe
 from corpora import open_corpus
-from probe.lda import fit_lda
-from probe.models.loading import choose_dtype, find_model, load_config
-from probe.passages import cut_passages, pack, padding_share, sample_passages
-from probe.preparation import Prepared
-from probe.settings import LdaSettings, RunSettings
+from probe.experiment.preparation import Prepared
+from probe.experiment.settings import RunSettings
+from probe.models.devices import choose_dtype
+from probe.models.loading import load_config
+from probe.models.sources import find_model
+from probe.text.passages import cut_passages, pack, padding_share, sample_passages
+from probe.topics.lda import fit_lda
+from probe.topics.settings import LdaSettings
 
 
 def padding_of(prepared: Prepared, size: int, length: int) -> float:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from probe.errors import ProbeError
 
 if TYPE_CHECKING:
-    from probe.experiment import RunResult
+    from probe.experiment.run import RunResult
 
 __all__ = ["ProbeError", "run"]
 
@@ -42,8 +42,8 @@ def run(
         figures: draw the figures, too, where files are written.
         words: words of the figure of dot products; chosen from the topics where none are named.
         cache: a folder for finished work.
-        progress: receives the stages (see `probe.progress.Progress`).
-        settings: the other fields of `probe.settings.RunSettings`.
+        progress: receives the stages (see `probe.experiment.progress.Progress`).
+        settings: the other fields of `probe.experiment.settings.RunSettings`.
 
     Returns:
         A result whose `tables` are pandas frames equal to the files of `probe run`.
@@ -51,8 +51,8 @@ def run(
     Raises:
         ProbeError: an argument or an input cannot be used.
     """
-    from probe.experiment import run_experiment
-    from probe.settings import RunSettings, check_names
+    from probe.experiment.run import run_experiment
+    from probe.experiment.settings import RunSettings, check_names
 
     check_names(settings)
     if theta is not None:

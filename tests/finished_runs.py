@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from probe.experiment import RUN_FORMAT
-from probe.paper import printed_cooccurrence, printed_ratios
-from probe.tables import LAYER_COLUMNS, MEASURE_COLUMNS, TABLE_COLUMNS, TOPIC_COLUMNS, write_results
+from probe.results.paper import printed_cooccurrence, printed_ratios
+from probe.results.schema import LAYER_COLUMNS, MEASURE_COLUMNS, TABLE_COLUMNS, TOPIC_COLUMNS
+from probe.results.writing import RUN_FORMAT, write_results
 
 REASON = "the different-topic mean is not clearly away from zero"
 THETAS = (0.0005, 0.001)

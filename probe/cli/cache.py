@@ -26,7 +26,7 @@ def cache(
     from rich.filesize import decimal
     from rich.table import Table
 
-    from probe.cache import Cache
+    from probe.storage.cache import Cache
 
     console = Console()
     found = Cache(folder)

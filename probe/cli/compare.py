@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from probe.cli.show import TableFormat, TableNumber, print_view
+from probe.show.terminal import TableFormat, TableNumber, print_view
 
 
 def compare(
@@ -24,8 +24,9 @@ def compare(
 
       probe compare results/bert results/roberta results/albert --table 5 --format markdown
     """
-    from probe.compare import compare, comparison_view
-    from probe.finished import open_run
+    from probe.results.comparison import compare
+    from probe.results.finished import open_run
+    from probe.show.comparison import comparison_view
 
     opened = [open_run(run) for run in runs]
     comparison = compare(opened, int(number))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from probe.experiment.progress import Progress
     from probe.pretraining.dynamics import Dynamics
-    from probe.progress import Progress
 
 
 def dynamics(
@@ -58,13 +58,13 @@ def dynamics(
 
       probe dynamics EleutherAI/pythia-70m --revision step0 --revision step1000 --revision step143000
     """
-    from probe.cli.progress import ConsoleProgress
-    from probe.progress import Silent
+    from probe.experiment.progress import Silent
+    from probe.show.progress import ConsoleProgress
 
     progress = Silent() if quiet else ConsoleProgress()
     with progress.stage("Starting"):
+        from probe.experiment.settings import RunSettings
         from probe.pretraining.dynamics import measure_dynamics, measure_trainings, name_of
-        from probe.settings import RunSettings
 
     settings = RunSettings(
         corpus=corpus,

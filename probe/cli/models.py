@@ -9,7 +9,7 @@ def models() -> None:
     from rich.table import Table
 
     from probe.models.families import FAMILIES
-    from probe.models.loading import known_models
+    from probe.models.sources import known_models
 
     table = Table("name", "what it is", box=None, header_style="bold")
     for name, line in known_models():

@@ -38,8 +38,8 @@ def pretrain(
 
       probe run --model my-bert
     """
-    from probe.cli.progress import ConsoleProgress
-    from probe.progress import Silent
+    from probe.experiment.progress import Silent
+    from probe.show.progress import ConsoleProgress
 
     progress = Silent() if quiet else ConsoleProgress()
     with progress.stage("Starting"):

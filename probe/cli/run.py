@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from probe.settings import LdaSettings, RunSettings
+from probe.experiment.settings import RunSettings
+from probe.topics.settings import LdaSettings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from probe.experiment import RunResult
+    from probe.experiment.run import RunResult
 
 _DATA, _LDA, _MODEL, _OUTPUT = "Corpus and passages", "Topic model", "Model pass", "Uncertainty and output"
 
@@ -145,15 +146,15 @@ def run(
 
       probe run --model ./my-model --corpus articles.jsonl.xz --passages 2000 --out results/mine
     """
-    from probe.cli.progress import ConsoleProgress
-    from probe.progress import Silent
-    from probe.ranks import is_leader
+    from probe.experiment.progress import Silent
+    from probe.experiment.ranks import is_leader
+    from probe.show.progress import ConsoleProgress
 
     # Of several ranks, one speaks.
     quiet = quiet or not is_leader()
     progress = Silent() if quiet else ConsoleProgress()
     with progress.stage("Starting"):
-        from probe.experiment import run_experiment
+        from probe.experiment.run import run_experiment
 
     settings = RunSettings(
         model=tuple(model or RunSettings.model),
@@ -191,7 +192,7 @@ def run(
     if not quiet:
         from rich.console import Console
 
-        from probe.cli.show import tables_console
+        from probe.show.terminal import tables_console
 
         _show(result, tables_console(), Console(stderr=True, highlight=False, soft_wrap=True))
 
@@ -204,14 +205,14 @@ def _prior(value: str) -> float | str:
 
 
 def _show(result: RunResult, console: Console, log: Console) -> None:
-    from probe.cli.show import show_cooccurrence_table, show_ratio_table
+    from probe.show.terminal import show_cooccurrence_table, show_ratio_table
 
     show_ratio_table(console, 1, result.tables["table1"], result.tables["measures"])
     show_cooccurrence_table(console, result.tables["table2"])
     show_ratio_table(console, 5, result.tables["table5"], result.tables["measures"])
     log.print(f"Files: {result.folder}")
     if result.info["arguments"]["corpus"] == "wikipedia-sample":
-        from probe.models.loading import group_models
+        from probe.models.sources import group_models
 
         models = " ".join(f"--model {name}" for name in group_models(result.info["arguments"]["model"]))
         log.print(f"The same at the paper's size: probe run {models} --corpus wikipedia --documents 50000")

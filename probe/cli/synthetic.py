@@ -201,7 +201,7 @@ def train(
 
     Example: [bold]probe synthetic train --learning-rate 0.003 --learning-rate 0.01 --seed 0 --seed 1[/bold]
     """
-    from probe.cli.progress import ConsoleProgress
+    from probe.show.progress import ConsoleProgress
     from probe.synthetic.topic_model import Documents, Masking, TopicModel
     from probe.synthetic.training import Training
     from probe.synthetic.training import train as train_runs
@@ -287,7 +287,7 @@ def _show(result: Result, model: TopicModel, masking: Masking) -> None:
 def _save(result: Result, out: Path) -> None:
     import numpy as np
 
-    from probe.files import whole_set, write_csv
+    from probe.storage.files import whole_set, write_csv
 
     runs = [
         {"seed": seed, "learning_rate": rate, "development_loss": loss, "steps": int(steps)}
@@ -323,7 +323,7 @@ def reproduce(
 
     Example: [bold]probe synthetic reproduce table3 --out DIR[/bold]
     """
-    from probe.cli.progress import ConsoleProgress
+    from probe.show.progress import ConsoleProgress
     from probe.synthetic.reproduce import reproduce as make
 
     _use_one_thread()

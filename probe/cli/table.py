@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from probe.cli.show import TableFormat, TableNumber, print_view
+from probe.show.terminal import TableFormat, TableNumber, print_view
 
 
 def table(
@@ -24,8 +24,8 @@ def table(
 
       probe table results/minilm-wikipedia-sample --table 5 --format latex
     """
-    from probe.finished import open_run
-    from probe.render import cooccurrence_view, ratio_view
+    from probe.results.finished import open_run
+    from probe.show.views import cooccurrence_view, ratio_view
 
     finished = open_run(run)
     if format is TableFormat.csv:

@@ -1,1 +1,5 @@
-"""The measures. Each returns sums and counts that add up; means and ratios are made once, at the end."""
+"""What is measured.
+
+In: batches of passages, the topics of words, a model. Out: sums and counts that add up.
+Knows nothing of intervals and tables: means and ratios are made from the sums, once, at the end.
+"""

@@ -27,7 +27,6 @@ from probe.measures.pairs import DIFFERENT, SAME, TopicPairs
 from probe.models.eager import Map
 from probe.models.interface import Call
 from probe.models.loaded import LoadedModel
-from probe.ranks import Ranks
 
 NORMAL_LENGTH = 100
 DISTANCE_BINS = 10
@@ -76,11 +75,9 @@ class AttentionSums:
     word_vectors: np.ndarray
     batches: np.ndarray
 
-    def add_over(self, ranks: Ranks) -> None:
-        """Add up the sums of all ranks, in place; the sums are rank 0's alone."""
-        for field in fields(self):
-            if field.name != "word_vectors":
-                ranks.add(getattr(self, field.name))
+    def parts(self) -> list[np.ndarray]:
+        """The arrays that add up over batches and ranks."""
+        return [getattr(self, field.name) for field in fields(self) if field.name != "word_vectors"]
 
     def save(self, path: Path) -> None:
         """Write the sums; the file is there whole or not at all."""

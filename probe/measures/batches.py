@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from probe.passages import Passages, SpecialTokens
-from probe.tokens import Tokens
+from probe.text.passages import Passages, SpecialTokens
+from probe.text.tokens import Tokens
 
 
 @dataclass(frozen=True)

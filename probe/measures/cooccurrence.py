@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from probe.bags import Bags
-from probe.vocabulary import Vocabulary
+from probe.text.bags import Bags
+from probe.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -15,8 +15,8 @@ from itertools import combinations
 
 import numpy as np
 
-from probe.topics import KINDS, Assignment, given_ranks
-from probe.vocabulary import Vocabulary
+from probe.text.vocabulary import Vocabulary
+from probe.topics.assignment import KINDS, Assignment, given_ranks
 
 NEITHER, SAME, DIFFERENT = 0, 1, 2
 

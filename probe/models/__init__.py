@@ -1,1 +1,5 @@
-"""Models: what can be named, how it is loaded, and what each family can do."""
+"""Models as they are measured.
+
+In: a name or a folder. Out: a loaded model that is listened to: attention rows and embeddings, whatever its family.
+Knows nothing of corpora and topics.
+"""

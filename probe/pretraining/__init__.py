@@ -1,1 +1,5 @@
-"""Pretraining of small models of the paper's five families, and what is measured as they learn."""
+"""Small models trained here.
+
+In: a corpus and a family. Out: a model with its checkpoints, and when topic structure appears in them.
+Knows nothing of the command line.
+"""

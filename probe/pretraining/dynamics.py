@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from probe.errors import ProbeError
-from probe.experiment import run_experiment
-from probe.files import whole_set
+from probe.experiment.progress import Progress, Silent
+from probe.experiment.ranks import ranks_started
+from probe.experiment.run import run_experiment
+from probe.experiment.settings import RunSettings
 from probe.pretraining.checkpoints import Checkpoint, find_checkpoints, recorded_loss
 from probe.pretraining.onsets import find_first, find_onsets, find_stages
-from probe.progress import Progress, Silent
-from probe.ranks import ranks_started
-from probe.settings import RunSettings
+from probe.storage.files import whole_set
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,14 +140,14 @@ def measure_dynamics(
         settings: of the run at each checkpoint; its `model` and `baseline` are not used.
         out: folder for the files.
         revisions: of the hub id; their names end in the step.
-        cache: folder of finished work; `probe.cache.default_cache()` by default.
+        cache: folder of finished work; `probe.storage.cache.default_cache()` by default.
         progress: receives the stages.
 
     Raises:
         ProbeError: there are no checkpoints, their tokenizers differ, or they cannot be measured.
         CorpusError: the corpus cannot be read.
     """
-    from probe.tables import check_writable
+    from probe.results.writing import check_writable
 
     if ranks_started() > 1:
         raise ProbeError(

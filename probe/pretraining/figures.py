@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from probe.canvas import BLUE, GREEN, GREY, VERMILION, canvas
 from probe.pretraining.onsets import SIGNIFICANCE
+from probe.show.canvas import BLUE, GREEN, GREY, VERMILION, canvas
 
 if TYPE_CHECKING:
     import pandas as pd

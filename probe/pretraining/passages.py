@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from probe.errors import ProbeError
-from probe.passages import Passages, SpecialTokens, cut_passages, held_out
-from probe.tokens import Tokens
+from probe.text.passages import Passages, SpecialTokens, cut_passages, held_out
+from probe.text.tokens import Tokens
 
 
 @dataclass(frozen=True)

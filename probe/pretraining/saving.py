@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from probe.errors import ProbeError
-from probe.files import rust_errors
 from probe.pretraining.architectures import bare_model
+from probe.storage.files import rust_errors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

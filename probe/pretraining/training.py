@@ -15,12 +15,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from probe.cache import Cache
-from probe.context import TOKEN_PACKAGES, versions
 from probe.errors import ProbeError
-from probe.files import alone_in, rust_errors, whole_file
+from probe.experiment.context import TOKEN_PACKAGES, versions
+from probe.experiment.progress import Progress, Silent
 from probe.pretraining.architectures import check_family, encoder_config, size_of
-from probe.progress import Progress, Silent
+from probe.storage.cache import Cache
+from probe.storage.files import alone_in, rust_errors, whole_file
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -113,7 +113,7 @@ def pretrain(
     Args:
         settings: every argument.
         out: the folder.
-        cache: folder of finished work; `probe.cache.default_cache()` by default.
+        cache: folder of finished work; `probe.storage.cache.default_cache()` by default.
         progress: receives the stages.
 
     Returns:
@@ -124,7 +124,7 @@ def pretrain(
         CorpusError: the corpus cannot be read.
     """
     from corpora import open_corpus
-    from probe.tables import check_writable
+    from probe.results.writing import check_writable
 
     folder, progress = Path(out), progress or Silent()
     with progress.stage(f"Opening corpus {settings.corpus}"):
@@ -136,7 +136,7 @@ def pretrain(
     with progress.stage("Loading libraries"):
         import torch
 
-        from probe.models.loading import choose_device
+        from probe.models.devices import choose_device
         from probe.pretraining.objectives import make_objective
 
     device = choose_device(settings.device)
@@ -233,10 +233,10 @@ class _Texts:
 def _passages(
     settings: PretrainSettings, corpus: Corpus, tokenizer: PreTrainedTokenizerFast, cache: Cache, progress: Progress
 ) -> tuple[TrainingPassages, TrainingPassages]:
-    from probe.passages import special_tokens
     from probe.pretraining.passages import split_passages
-    from probe.tokens import Tokens, tokenize
-    from probe.vocabulary import build_vocabulary
+    from probe.text.passages import special_tokens
+    from probe.text.tokens import Tokens, tokenize
+    from probe.text.vocabulary import build_vocabulary
 
     vocabulary = build_vocabulary(tokenizer, ())
 

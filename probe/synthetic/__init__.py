@@ -1,1 +1,5 @@
-"""The sandbox of the paper's theory: topic-model documents, a one-layer transformer, its optima."""
+"""The paper's sandbox.
+
+In: a topic model of synthetic words. Out: a one-layer transformer trained on it, the theorems, the paper's figures.
+Knows nothing of corpora and of pretrained models.
+"""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from probe.canvas import BLUE, DIVERGING, GREEN, SEQUENTIAL, VERMILION, canvas
+from probe.show.canvas import BLUE, DIVERGING, GREEN, SEQUENTIAL, VERMILION, canvas
 
 _LINES = (BLUE, VERMILION, GREEN)
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from probe.errors import ProbeError
-from probe.files import write_csv
-from probe.progress import Progress
+from probe.experiment.progress import Progress
+from probe.storage.files import write_csv
 from probe.synthetic import figures, theory, verification
 from probe.synthetic.measures import CLASSES, attention_by_class, value_scores
 from probe.synthetic.published import TABLE_3, TABLE_4, Row

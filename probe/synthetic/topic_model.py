@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from probe.errors import ProbeError
-from probe.files import whole_file
+from probe.storage.files import whole_file
 
 MASK = 0
 """The token [MASK]; the words are 1 .. T·v (paper, section 3.2)."""

@@ -12,11 +12,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from probe.cli.compare import compare
-from probe.cli.show import show_cooccurrence_table, show_ratio_table
 from probe.cli.table import table
 from probe.errors import ProbeError
-from probe.finished import open_run
-from probe.render import cooccurrence_view, digits_of, ratio_view, rounded, text_lines, to_latex, to_markdown, to_text
+from probe.results.finished import open_run
+from probe.show.layout import text_lines, to_latex, to_markdown, to_text
+from probe.show.terminal import show_cooccurrence_table, show_ratio_table
+from probe.show.views import cooccurrence_view, digits_of, ratio_view, rounded
 from tests.finished_runs import REASON, make_tables, save_run
 
 app = typer.Typer()

@@ -17,12 +17,13 @@ from probe.measures.batches import BatchMaker
 from probe.measures.pairs import DIFFERENT, SAME, Labelled, pair_states, topic_pairs
 from probe.models.examination import examined
 from probe.models.interface import IMPLEMENTATION
-from probe.models.loading import find_model, load_model, load_tokenizer
-from probe.passages import Passages, SpecialTokens, cut_passages, pack, special_tokens
-from probe.statistics import interval, resample_documents
-from probe.tokens import Tokens, tokenize
-from probe.topics import KINDS, assign_topics, words_per_topic
-from probe.vocabulary import Vocabulary, build_vocabulary
+from probe.models.loading import load_model, load_tokenizer
+from probe.models.sources import find_model
+from probe.statistics.bootstrap import interval, resample_documents
+from probe.text.passages import Passages, SpecialTokens, cut_passages, pack, special_tokens
+from probe.text.tokens import Tokens, tokenize
+from probe.text.vocabulary import Vocabulary, build_vocabulary
+from probe.topics.assignment import KINDS, assign_topics, words_per_topic
 from tests.tiny import FAMILIES
 
 MAX_LENGTH = 48

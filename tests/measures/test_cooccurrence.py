@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from probe.bags import Bags
 from probe.measures import cooccurrence
 from probe.measures.cooccurrence import (
     pointwise_mutual_information,
     top_cooccurring,
     top_cooccurring_literal,
 )
-from probe.vocabulary import Vocabulary
+from probe.text.bags import Bags
+from probe.text.vocabulary import Vocabulary
 
 
 def _vocabulary(size, surfaces=None):

@@ -13,8 +13,8 @@ from probe.measures.pairs import (
     topic_pairs,
     triangle_index,
 )
-from probe.topics import KINDS, Assignment, assign_topics
-from probe.vocabulary import Vocabulary
+from probe.text.vocabulary import Vocabulary
+from probe.topics.assignment import KINDS, Assignment, assign_topics
 
 
 def _vocabulary(surfaces):

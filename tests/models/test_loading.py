@@ -1,6 +1,7 @@
 """Models are found, loaded, and refused in one sentence."""
 
 import http.server
+import importlib.metadata
 import json
 import pickle
 import shutil
@@ -18,17 +19,11 @@ from safetensors.torch import load_file, save_file
 
 import probe
 from probe.errors import ProbeError
+from probe.models.devices import choose_dtype
 from probe.models.families import family_of, usable_positions
-from probe.models.loading import (
-    choose_dtype,
-    expand_models,
-    find_model,
-    known_models,
-    load_config,
-    load_model,
-    load_tokenizer,
-)
-from probe.settings import LdaSettings
+from probe.models.loading import load_config, load_model, load_tokenizer
+from probe.models.sources import expand_models, find_model, known_models
+from probe.topics.settings import LdaSettings
 
 
 @pytest.fixture
@@ -72,7 +67,7 @@ def test_minilm_is_found_without_importing_the_package_that_carries_it():
 
 def test_minilm_that_is_not_installed_is_refused(monkeypatch):
     def missing(name):
-        raise probe.models.loading.importlib.metadata.PackageNotFoundError(name)
+        raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr("importlib.metadata.distribution", missing)
     assert r"pip install 'topic-probe[minilm]'" in _refusal(find_model, "minilm")
@@ -86,7 +81,7 @@ def test_folders_that_are_no_model(tmp_path):
 
 @pytest.mark.parametrize(("typed", "meant"), [("minlm", "minilm"), ("MiniLM", "minilm"), ("papers", "paper")])
 def test_a_name_that_is_nearly_right_is_not_looked_for_on_the_hub(typed, meant, monkeypatch):
-    monkeypatch.setattr("probe.models.loading._hub_source", None)
+    monkeypatch.setattr("probe.models.sources._hub_source", None)
     assert _refusal(find_model, typed) == f"There is no model {typed}; did you mean {meant}?"
 
 
@@ -287,7 +282,7 @@ def test_a_hub_that_refuses_or_never_answers_is_given_up_soon_and_both_ways_on_a
         closed.bind(("127.0.0.1", 0))  # bound but not listening: refuses
         silent.bind(("127.0.0.1", 0))
         silent.listen(5)
-        monkeypatch.setattr("probe.models.loading._HUB_TIMEOUT", 1)
+        monkeypatch.setattr("probe.models.sources._HUB_TIMEOUT", 1)
         for address in (closed, silent):
             hub(f"http://127.0.0.1:{address.getsockname()[1]}")
             start = time.monotonic()
@@ -298,9 +293,9 @@ def test_a_hub_that_refuses_or_never_answers_is_given_up_soon_and_both_ways_on_a
 
 
 def test_the_closed_network_is_noticed_within_the_timeout():
-    from probe.models import loading
+    from probe.models import sources
 
-    assert loading._HUB_TIMEOUT <= 10
+    assert sources._HUB_TIMEOUT <= 10
     assert "cannot be reached" in _refusal(find_model, "bert-base-uncased")  # the tests run with the hub switched off
 
 

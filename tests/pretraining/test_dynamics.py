@@ -6,10 +6,11 @@ import pandas as pd
 import pytest
 
 from probe.errors import ProbeError
+from probe.experiment.settings import RunSettings
 from probe.pretraining.checkpoints import find_checkpoints, recorded_loss
 from probe.pretraining.dynamics import measure_dynamics, measure_trainings, read_dynamics
 from probe.pretraining.onsets import find_first, find_onsets, find_stages
-from probe.settings import LdaSettings, RunSettings
+from probe.topics.settings import LdaSettings
 
 
 @pytest.fixture
@@ -188,7 +189,7 @@ def test_trainings_of_one_name_and_damaged_results_are_refused(settings, tmp_pat
 
 
 def test_held_out_passages_are_those_no_training_reads(trained, settings, monkeypatch, tmp_path):
-    monkeypatch.setattr("probe.passages.HELD_OUT_EVERY", 4)
+    monkeypatch.setattr("probe.text.passages.HELD_OUT_EVERY", 4)
     found = measure_dynamics(str(trained("bert")), replace(settings, held_out=True, passages=10**6), tmp_path)
     whole = measure_dynamics(str(trained("bert")), replace(settings, passages=10**6), tmp_path)
     assert [one["documents"] for one in found.info["models"]] == [3, 3, 3]

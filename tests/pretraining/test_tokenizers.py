@@ -1,9 +1,9 @@
 import pytest
 
 from probe.errors import ProbeError
-from probe.passages import special_tokens
 from probe.pretraining.architectures import FAMILIES
 from probe.pretraining.tokenizers import train_tokenizer
+from probe.text.passages import special_tokens
 
 KINDS = {"bert": "WordPiece", "electra": "WordPiece", "albert": "Unigram", "bart": "BPE", "roberta": "BPE"}
 SENTENCE = "The War of 1984, in the north."

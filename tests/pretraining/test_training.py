@@ -10,11 +10,11 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from probe.errors import ProbeError
-from probe.passages import SpecialTokens
 from probe.pretraining.architectures import FAMILIES
 from probe.pretraining.passages import split_passages
 from probe.pretraining.training import PretrainSettings, pretrain
-from probe.tokens import Tokens
+from probe.text.passages import SpecialTokens
+from probe.text.tokens import Tokens
 
 CLASSES = {
     "bert": "BertModel",

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from probe.cli.synthetic import app
 from probe.errors import ProbeError
-from probe.progress import Silent
+from probe.experiment.progress import Silent
 from probe.synthetic import figures
 from probe.synthetic.comparison import compare
 from probe.synthetic.published import TABLE_3, TABLE_4

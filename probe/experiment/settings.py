@@ -1,0 +1,119 @@
+"""Every argument of a run, with its default, checked; light enough for the command line's help."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from numbers import Integral
+
+from probe.errors import ProbeError
+from probe.models.families import Attention
+from probe.models.sources import expand_models
+from probe.topics.settings import LdaSettings
+from probe.topics.theta import THETAS, check_theta
+
+DEFAULT_MODEL = "minilm"
+DEFAULT_CORPUS = "wikipedia-sample"
+_DTYPES = ("float32", "bfloat16", "float16", "auto")
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse arguments that `probe.run` does not have.
+
+    Raises:
+        ProbeError: there is no field of `RunSettings` with such a name.
+    """
+    known = [one.name for one in fields(RunSettings)]
+    of_lda = [one.name for one in fields(LdaSettings)]
+    for name in names:
+        if name in known:
+            continue
+        if (bare := name.removeprefix("lda_")) in of_lda:
+            hint = f"did you mean lda=probe.topics.settings.LdaSettings({bare}=...)?"
+        else:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else "help(probe.run) names those it has."
+        raise ProbeError(f"probe.run has no argument {name}; {hint}")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Every argument of a run.
+
+    Attributes:
+        model: names of models (see `probe models`).
+        corpus: name or path of a corpus (see `probe corpora`).
+        theta: ambiguity thresholds; the paper's three by default.
+        documents: read at most so many documents of the corpus; None for all.
+        sample: the "first" documents, or a "random" sample.
+        unit: "document", "passage" or "sentence": what is a text to the topic model; None for the corpus's recipe.
+        text_field, title_field: fields of a corpus with fields.
+        language: of the corpus (ISO 639); None for what the corpus declares.
+        encoding: of text files.
+        passages: probe at most so many passages, drawn at random from the corpus.
+        held_out: probe only passages of documents that `probe pretrain` keeps out of a training on the corpus.
+        max_length: tokens of a passage at most, special tokens included.
+        attention: of an encoder-decoder: "encoder", "decoder" or "cross".
+        lda: how the topic model is fitted; its `random_state` is `seed`.
+        lda_seeds: topic models fitted, with seeds `seed`, `seed + 1`, ...
+        seed: of the topic model, the sample of passages, the random baseline, the bootstrap and the null.
+        device: a torch device, "auto" (a GPU where there is one), or "spread" (over all GPUs).
+        dtype: of the model's weights and activations.
+        batch_tokens: tokens of a padded batch at most.
+        resamples: bootstrap draws, and permutations of the null.
+        baseline: measure the same architecture with random weights, too.
+        stop_words: a file of stop words, one a line; None for the corpus's language.
+    """
+
+    model: tuple[str, ...] = (DEFAULT_MODEL,)
+    corpus: str = DEFAULT_CORPUS
+    theta: tuple[float, ...] = THETAS
+    documents: int | None = None
+    sample: str = "first"
+    unit: str | None = None
+    text_field: str | None = None
+    title_field: str | None = None
+    language: str | None = None
+    encoding: str = "utf-8"
+    passages: int = 600
+    held_out: bool = False
+    max_length: int = 128
+    attention: Attention = "encoder"
+    lda: LdaSettings = field(default_factory=LdaSettings)
+    lda_seeds: int = 1
+    seed: int = 0
+    device: str = "auto"
+    dtype: str = "float32"
+    batch_tokens: int = 4096
+    resamples: int = 1000
+    baseline: bool = True
+    stop_words: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", tuple(expand_models(self.model)))
+        for theta in self.theta:
+            check_theta(theta)
+        if not self.model or not self.theta:
+            raise ProbeError("A run needs at least one --model and one --theta.")
+        for name, values in (("model", self.model), ("theta", self.theta)):
+            if len(set(values)) < len(values):
+                raise ProbeError(f"One --{name} is given twice: name each once.")
+        for name, least in (
+            ("passages", 2),
+            ("max_length", 4),
+            ("lda_seeds", 1),
+            ("batch_tokens", 1),
+            ("resamples", 20),
+            ("seed", 0),
+        ):
+            value, option = getattr(self, name), name.replace("_", "-")
+            if not isinstance(value, Integral):
+                raise ProbeError(f"--{option} {value!r} is no whole number: use one, at least {least}.")
+            if value < least:
+                raise ProbeError(f"--{option} {value} is too small: use at least {least}.")
+            object.__setattr__(self, name, int(value))
+        if self.seed + self.lda_seeds > 2**32:
+            raise ProbeError(f"--seed {self.seed} is too large: use a number below 2**32.")
+        if self.dtype not in _DTYPES:
+            raise ProbeError(f"--dtype {self.dtype} is not known: use one of {', '.join(_DTYPES)}.")

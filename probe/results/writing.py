@@ -1,0 +1,45 @@
+"""The files of a run."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from probe.storage.files import cannot_write
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RUN_FORMAT = 1
+
+
+def write_results(folder: Path, tables: Mapping[str, pd.DataFrame], info: Mapping[str, Any]) -> None:
+    """Write every table and `run.json` into a folder (see `probe.storage.files.whole_set`).
+
+    Args:
+        folder: a folder that is there.
+        tables: frames by file name without `.csv`.
+        info: content of `run.json`.
+    """
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False, encoding="utf-8", lineterminator="\n")
+    text = json.dumps(info, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    (folder / "run.json").write_text(text, encoding="utf-8")
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse an output folder that cannot be written, before any work is done.
+
+    Raises:
+        ProbeError: it cannot be made or written.
+    """
+    try:
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        # The folder comes with the results: a run that is refused leaves nothing.
+        with tempfile.TemporaryDirectory(dir=there, prefix=".trying-") as trial:
+            (Path(trial) / folder.relative_to(there)).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error

@@ -1,0 +1,165 @@
+"""A corpus as token ids, on disk.
+
+Tokens are written as they come and read through a memory map, so memory does not grow with the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from probe.errors import ProbeError
+from probe.text.vocabulary import Vocabulary, whole_words
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from corpora import Document
+
+_BATCH_DOCUMENTS = 128
+_BATCH_CHARACTERS = 2_000_000
+
+
+class Sharing(Protocol):
+    """The processes that tokenize a corpus together (see `probe.experiment.ranks.Ranks`)."""
+
+    @property
+    def rank(self) -> int:
+        """Number of this process, from 0."""
+
+    @property
+    def size(self) -> int:
+        """How many processes there are."""
+
+    def send(self, value: Any) -> None:
+        """Send something to rank 0."""
+
+    def receive(self, rank: int) -> Any:
+        """What another rank sends to this one."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The token ids of a corpus, document after document, without special tokens.
+
+    Attributes:
+        ids: [tokens] int32.
+        is_word: [tokens] bool; this occurrence is a word (see `probe.text.vocabulary`).
+        offsets: [documents + 1] int64; document d holds tokens offsets[d] to offsets[d + 1].
+        whole: [documents] int64; equal for the parts of one very long document.
+    """
+
+    ids: np.ndarray
+    is_word: np.ndarray
+    offsets: np.ndarray
+    whole: np.ndarray
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return len(self.offsets) - 1
+
+    @classmethod
+    def load(cls, folder: Path) -> Tokens:
+        """Map the tokens that `tokenize` wrote into a folder."""
+        return cls(
+            ids=np.memmap(folder / "ids.i4", dtype=np.int32, mode="r"),
+            is_word=np.memmap(folder / "is_word.b1", dtype=bool, mode="r"),
+            offsets=np.fromfile(folder / "offsets.i8", dtype=np.int64),
+            whole=np.fromfile(folder / "whole.i8", dtype=np.int64),
+        )
+
+
+def tokenize(
+    documents: Iterable[Document],
+    tokenizer: PreTrainedTokenizerFast,
+    vocabulary: Vocabulary,
+    folder: Path,
+    progress: Callable[[int], None] | None = None,
+    ranks: Sharing | None = None,
+) -> Tokens:
+    """Tokenize documents into a folder.
+
+    Args:
+        documents: in corpus order; a document without tokens is kept, empty.
+        tokenizer: a fast tokenizer.
+        vocabulary: of the same tokenizer.
+        folder: receives `ids.i4`, `is_word.b1`, `offsets.i8`, `whole.i8`.
+        progress: called with the number of documents done so far.
+        ranks: of a run whose other ranks `send_tokens`; None for one process.
+
+    Raises:
+        ProbeError: no document holds a token.
+    """
+    offsets = [0]
+    whole: list[int] = []
+    last: str | None = None
+    with (folder / "ids.i4").open("wb") as ids_file, (folder / "is_word.b1").open("wb") as word_file:
+        for number, batch in enumerate(_batches(documents)):
+            rank = number % ranks.size if ranks else 0
+            encoded = ranks.receive(rank) if ranks and rank else _encoded(batch, tokenizer, vocabulary)
+            ids_file.write(encoded.ids.tobytes())
+            word_file.write(encoded.is_word.tobytes())
+            for document, length in zip(batch, encoded.lengths, strict=True):
+                offsets.append(offsets[-1] + length)
+                whole.append(whole[-1] if document.whole == last else len(whole))
+                last = document.whole
+            if progress:
+                progress(len(offsets) - 1)
+    if offsets[-1] == 0:
+        raise ProbeError("No document holds a token: check the corpus's text field and encoding.")
+    # Not by tofile, which does not tell of a full disk.
+    (folder / "offsets.i8").write_bytes(np.array(offsets, dtype=np.int64).data)
+    (folder / "whole.i8").write_bytes(np.array(whole, dtype=np.int64).data)
+    return Tokens.load(folder)
+
+
+def send_tokens(
+    documents: Iterable[Document], tokenizer: PreTrainedTokenizerFast, vocabulary: Vocabulary, ranks: Sharing
+) -> None:
+    """Tokenize this rank's share of the documents for rank 0, which must `tokenize` the same.
+
+    Args:
+        documents, tokenizer, vocabulary: as rank 0 has them.
+        ranks: of the run.
+    """
+    for number, batch in enumerate(_batches(documents)):
+        if number % ranks.size == ranks.rank:
+            ranks.send(_encoded(batch, tokenizer, vocabulary))
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """Documents as tokens: [tokens] ids and flags, and how many tokens each has."""
+
+    ids: np.ndarray
+    is_word: np.ndarray
+    lengths: list[int]
+
+
+def _encoded(batch: list[Document], tokenizer: PreTrainedTokenizerFast, vocabulary: Vocabulary) -> _Encoded:
+    # verbose=False: documents longer than the model's limit are cut into passages later.
+    encodings = tokenizer([document.text for document in batch], add_special_tokens=False, verbose=False).encodings
+    ids, flags = [], []
+    for encoding in encodings:
+        ids.append(np.array(encoding.ids, dtype=np.int32))
+        word_ids = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
+        flags.append(whole_words(ids[-1], word_ids, vocabulary))
+    return _Encoded(np.concatenate(ids), np.concatenate(flags), [len(part) for part in ids])
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document.text)
+        if len(batch) == _BATCH_DOCUMENTS or size >= _BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

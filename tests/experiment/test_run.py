@@ -1,0 +1,362 @@
+"""Whole runs: the files, the same bytes, resuming, and what planted data must give."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+
+import probe
+from probe.errors import ProbeError
+from probe.experiment.progress import Silent
+from probe.measures import attention as attention_module
+from probe.results.tables import COOCCURRENCE_COLUMNS, LAYER_COLUMNS, MEASURE_COLUMNS, TABLE_COLUMNS, TOPIC_COLUMNS
+
+SMALL = {"passages": 60, "max_length": 48, "resamples": 50, "batch_tokens": 512, "theta": (0.01, 0.05)}
+
+
+def _lda(topics=4):
+    from probe.topics.settings import LdaSettings
+
+    return LdaSettings(topics=topics, passes=1, chunksize=16)
+
+
+@pytest.fixture(scope="module")
+def finished(tiny_models, small_corpus, tmp_path_factory):
+    folder, cache = tmp_path_factory.mktemp("out"), tmp_path_factory.mktemp("cache")
+    result = probe.run(
+        [str(tiny_models("bert")), str(tiny_models("albert"))],
+        str(small_corpus),
+        out=folder,
+        cache=cache,
+        lda=_lda(),
+        **SMALL,
+    )
+    return result, folder, cache
+
+
+def test_files_have_the_columns_of_the_contract_and_equal_the_frames(finished):
+    result, folder, _ = finished
+    columns = {
+        "table1": TABLE_COLUMNS,
+        "table2": COOCCURRENCE_COLUMNS,
+        "table5": TABLE_COLUMNS,
+        "measures": MEASURE_COLUMNS,
+        "layers": LAYER_COLUMNS,
+        "topics": TOPIC_COLUMNS,
+    }
+    assert {path.name for path in folder.iterdir()} == {f"{name}.csv" for name in columns} | {"run.json", "figures"}
+    for name, expected in columns.items():
+        frame = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
+        assert list(frame.columns) == expected
+        pd.testing.assert_frame_equal(
+            frame, result.tables[name].replace("", np.nan), check_dtype=False, rtol=1e-12, atol=0
+        )
+
+
+def test_every_cell_is_filled_or_withheld_with_a_reason(finished):
+    measures = finished[0].tables["measures"]
+    empty = measures["ratio"].isna()
+    assert (measures.loc[empty, "note"] != "").all()
+    filled = measures[~empty]
+    assert ((filled["low"] <= filled["ratio"]) & (filled["ratio"] <= filled["high"])).all()
+    assert len(finished[0].tables["table1"]) == 2 * 2 * 2  # models, weights, thetas
+
+
+def test_the_controls_are_rows_and_a_centered_cosine_has_a_p_value_and_no_ratio(finished):
+    measures = finished[0].tables["measures"]
+    single = measures[measures["assignment"] == "single"].groupby("measure")
+    for control in ("cosine_centered", "cosine_pmi_matched", "attention_pmi_matched", "attention_distance_matched"):
+        assert len(single.get_group(control)) == 8
+    centered = single.get_group("cosine_centered")
+    assert centered["ratio"].isna().all()
+    # At the smaller theta topics may keep one word, and there is no same-topic pair.
+    assert centered["p_value"].notna().equals(centered["same_pairs"] > 0)
+    assert centered["frequency_p_value"].notna().equals(centered["same_pairs"] > 0)
+
+
+def test_albert_has_as_many_layers_as_calls(finished):
+    layers = finished[0].tables["layers"]
+    assert layers.groupby(["model", "weights", "theta", "assignment"]).size().eq(3 * 4).all()
+
+
+def test_run_json_says_enough_to_repeat_the_run(finished):
+    info = json.loads((finished[1] / "run.json").read_text())
+    assert info["arguments"]["theta"] == [0.01, 0.05]
+    assert info["corpus"]["fingerprint"]
+    assert info["corpus"]["report"]["documents"] == 12
+    assert info["stop_words"]["source"]
+    assert {entry["weights"] for entry in info["models"]} == {"pretrained", "random"}
+    for entry in info["models"]:
+        assert entry["passages"] == 60
+        assert entry["fingerprint"]
+    assert info["versions"]["torch"] == torch.__version__
+
+
+def test_same_arguments_give_the_same_bytes_without_the_cache(finished, tiny_models, small_corpus, tmp_path):
+    _, folder, _ = finished
+    probe.run(
+        [str(tiny_models("bert")), str(tiny_models("albert"))],
+        str(small_corpus),
+        out=tmp_path / "again",
+        cache=tmp_path / "cache",
+        lda=_lda(),
+        **SMALL,
+    )
+    for path in folder.glob("*.csv"):
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
+
+
+def test_a_run_stopped_in_the_model_goes_on_where_it_was(tiny_models, small_corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("probe.experiment.model_pass._KEEP_EVERY", 0.0)
+    arguments = {
+        "model": str(tiny_models("bert")), "corpus": str(small_corpus), "lda": _lda(), "baseline": False, **SMALL
+    }  # fmt: skip
+    whole = probe.run(**arguments, cache=tmp_path / "one")
+    read = attention_module.AttentionReader.read
+    batches = []
+
+    def stopping(self, batch):
+        if len(batches) == 4:
+            raise KeyboardInterrupt
+        batches.append(len(batch.lengths))
+        read(self, batch)
+
+    monkeypatch.setattr(attention_module.AttentionReader, "read", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        probe.run(**arguments, cache=tmp_path / "two")
+    rest = []
+
+    def counting(self, batch):
+        rest.append(len(batch.lengths))
+        read(self, batch)
+
+    monkeypatch.setattr(attention_module.AttentionReader, "read", counting)
+    monkeypatch.setattr("probe.experiment.preparation.fit_lda", None)
+    monkeypatch.setattr("probe.experiment.preparation.tokenize", None)
+    resumed = probe.run(**arguments, cache=tmp_path / "two")
+    assert sum(batches) + sum(rest) == 60
+    for name, table in whole.tables.items():
+        pd.testing.assert_frame_equal(resumed.tables[name], table, check_exact=True)
+
+
+class _Notes(Silent):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, message):
+        self.notes.append(message)
+
+
+def test_a_theta_below_the_widest_needs_no_model_and_gives_what_a_run_of_its_own_gives(
+    finished, tiny_models, small_corpus, tmp_path, monkeypatch
+):
+    arguments = {
+        "model": str(tiny_models("bert")), "corpus": str(small_corpus), "lda": _lda(), **(SMALL | {"theta": (0.03,)})
+    }  # fmt: skip
+    own = probe.run(**arguments, cache=tmp_path)
+    for part in ("model_pass.load_model", "preparation.fit_lda", "preparation.tokenize"):
+        monkeypatch.setattr(f"probe.experiment.{part}", None)
+    notes = _Notes()
+    found = probe.run(**arguments, cache=finished[2], progress=notes)
+    assert sum("found finished, made for a wider theta" in note for note in notes.notes) == 2
+    for name, table in own.tables.items():
+        pd.testing.assert_frame_equal(found.tables[name], table, rtol=1e-6, atol=1e-9)
+
+
+def test_a_damaged_cache_is_redone(tiny_models, small_corpus, tmp_path):
+    arguments = {
+        "model": str(tiny_models("bert")), "corpus": str(small_corpus), "lda": _lda(), "baseline": False, **SMALL
+    }  # fmt: skip
+    whole = probe.run(**arguments, cache=tmp_path)
+    for path in [*tmp_path.rglob("*.npz"), *tmp_path.rglob("*.npy"), *tmp_path.rglob("*.i4")]:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    again = probe.run(**arguments, cache=tmp_path)
+    for name, table in whole.tables.items():
+        pd.testing.assert_frame_equal(again.tables[name], table, check_exact=True)
+
+
+def test_killed_at_any_moment_the_same_command_ends_with_the_same_bytes(tiny_models, small_corpus, tmp_path):
+    command = [
+        sys.executable, "-m", "probe", "run", "--model", str(tiny_models("bert")), "--corpus", str(small_corpus),
+        "--topics", "4", "--lda-passes", "1", "--theta", "0.05", "--passages", "30", "--max-length", "48",
+        "--resamples", "20", "--no-baseline", "--quiet",
+    ]  # fmt: skip
+    environment = os.environ | {"PROBE_CACHE": str(tmp_path / "undisturbed"), "OMP_NUM_THREADS": "1"}
+    # Undisturbed, and without a warning.
+    strict = [command[0], "-W", "error", *command[1:]]
+    subprocess.run([*strict, "--out", str(tmp_path / "whole")], check=True, env=environment)
+    environment["PROBE_CACHE"] = str(tmp_path / "killed")
+    command += ["--out", str(tmp_path / "out")]
+    for seconds in (2.5, 4.5):
+        process = subprocess.Popen(command, env=environment)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, check=True, env=environment)
+    for path in (tmp_path / "whole").glob("*.csv"):
+        assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes()
+
+
+TOPICS, WORDS, LENGTH = 5, 8, 40
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory) -> tuple[Path, Path]:
+    """A corpus of two-topic documents and a BERT whose embeddings and attention know the topics."""
+    from tokenizers import Tokenizer, decoders, pre_tokenizers, processors
+    from tokenizers.models import WordLevel
+
+    folder = tmp_path_factory.mktemp("planted")
+    random = np.random.default_rng(5)
+    names = [[f"topic{t}word{chr(97 + w)}" for w in range(WORDS)] for t in range(TOPICS)]
+    with (folder / "corpus.jsonl").open("w") as file:
+        for _ in range(300):
+            topics = random.choice(TOPICS, 2, replace=False)
+            # As many words of either topic, so that attention has one normalizer in all passages.
+            chosen = random.permutation(np.repeat(topics, LENGTH // 2))
+            words = [names[t][w] for t, w in zip(chosen, random.integers(WORDS, size=LENGTH), strict=True)]
+            file.write(json.dumps({"text": " ".join(words)}) + "\n")
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    entries = special + [word for topic in names for word in topic]
+    tokenizer = Tokenizer(WordLevel({entry: i for i, entry in enumerate(entries)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    wrapped = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+    )
+    width = 16
+    model = transformers.BertModel(
+        transformers.BertConfig(
+            vocab_size=len(entries), hidden_size=width, num_hidden_layers=1, num_attention_heads=1,
+            intermediate_size=16, max_position_embeddings=64, type_vocab_size=1,
+        )
+    )  # fmt: skip
+    with torch.no_grad():
+        table = model.embeddings.word_embeddings.weight.zero_()
+        for t in range(TOPICS):
+            for w in range(WORDS):
+                row = table[len(special) + t * WORDS + w]
+                row[0], row[1 + t] = 1.0, 1.0  # cosine 1 within a topic, 1/2 between topics
+        model.embeddings.position_embeddings.weight.zero_()
+        model.embeddings.token_type_embeddings.weight.zero_()
+        layer = model.encoder.layer[0].attention.self
+        for linear in (layer.query, layer.key):
+            linear.weight.zero_()
+            linear.bias.zero_()
+            for t in range(TOPICS):
+                # LayerNorm maps the two ones of a word to sqrt(7) and its zeros to -1 / sqrt(7): over the five topic
+                # coordinates two words of one topic have the product 7 + 4 / 7, of two topics -2 + 3 / 7.
+                linear.weight[t, 1 + t] = (np.log(3) * np.sqrt(width) * 7 / 64) ** 0.5
+    model.save_pretrained(folder / "model")
+    wrapped.save_pretrained(folder / "model")
+    return folder / "corpus.jsonl", folder / "model"
+
+
+def test_planted_topics_embeddings_and_attention_come_back(planted, tmp_path):
+    corpus, model = planted
+    from probe.topics.settings import LdaSettings
+
+    # k = floor(0.19 * 40) + 1 = 8, the planted words of a topic.
+    result = probe.run(
+        str(model), str(corpus), [0.19], cache=tmp_path, passages=200, resamples=200, baseline=False,
+        max_length=64, lda=LdaSettings(topics=TOPICS, passes=10, alpha=0.1, eta=0.01),
+    )  # fmt: skip
+    topics = result.tables["topics"]
+    for _, words in topics.groupby("topic"):
+        assert words["surface"].str[:6].nunique() == 1
+    measures = result.tables["measures"].set_index(["assignment", "measure", "site"])
+    for kind in ("single", "multiple"):
+        assert measures.loc[(kind, "cosine", "word"), "ratio"] == pytest.approx(2, rel=1e-5)
+        assert measures.loc[(kind, "dot", "word"), "ratio"] == pytest.approx(2, rel=1e-5)
+        row = measures.loc[(kind, "attention", "attention")]
+        assert row["ratio"] == pytest.approx(3, rel=1e-4)
+        assert row["p_value"] < 0.01
+        assert row["null_high"] < row["ratio"]
+
+
+def test_random_weights_give_one_and_the_word_ratio_is_withheld(tiny_models, small_corpus, tmp_path):
+    result = probe.run(
+        str(tiny_models("bert")), str(small_corpus), [0.05], cache=tmp_path, lda=_lda(8), passages=150, max_length=48
+    )
+    measures = result.tables["measures"]
+    random = measures[(measures["weights"] == "random") & (measures["assignment"] == "single")]
+    random = random.set_index(["measure", "site"])
+    for row in (("attention", "attention"), ("cosine", "layer"), ("dot", "layer")):
+        assert random.loc[row, "low"] <= 1 <= random.loc[row, "high"], row
+    for measure in ("cosine", "dot"):
+        assert np.isnan(random.loc[(measure, "word"), "ratio"])
+        assert "not clearly away from zero" in random.loc[(measure, "word"), "note"]
+    table = result.tables["table1"].set_index("weights")
+    assert table.loc["pretrained", "site"] == "word"
+    assert table.loc["random", "site"] == "layer"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"theta": 0}, "--theta 0"),
+        ({"theta": 2}, "--theta 2"),
+        ({"lda": "topics"}, "topics is 1"),
+        ({"max_length": 67}, "--max-length 67 is beyond the 66 positions"),
+        ({"passages": 1}, "--passages 1"),
+        ({"device": "cuda:9"}, "--device cuda:9"),
+        ({"dtype": "int8"}, "--dtype int8"),
+    ],
+)
+def test_unusable_arguments_are_refused_in_one_sentence(tiny_models, small_corpus, arguments, message):
+    from probe.topics.settings import LdaSettings
+
+    if "lda" in arguments:
+        with pytest.raises(ProbeError) as refusal:
+            LdaSettings(topics=1)
+    else:
+        with pytest.raises(ProbeError) as refusal:
+            probe.run(str(tiny_models("bert")), str(small_corpus), **arguments)
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("topics", "did you mean lda=probe.topics.settings.LdaSettings(topics=...)?"),
+        ("lda_passes", "did you mean lda=probe.topics.settings.LdaSettings(passes=...)?"),
+        ("passage", "did you mean passages?"),
+        ("colour", "help(probe.run) names those it has."),
+    ],
+)
+def test_an_argument_that_is_not_there_is_refused_with_the_nearest(name, hint):
+    with pytest.raises(ProbeError) as refusal:
+        probe.run(**{name: 5})
+    assert str(refusal.value) == f"probe.run has no argument {name}; {hint}"
+
+
+@pytest.mark.parametrize("value", ["60", 60.5, None])
+def test_a_number_that_is_none_is_refused(value):
+    with pytest.raises(ProbeError, match=r"--passages .* is no whole number: use one, at least 2\."):
+        probe.run(passages=value)
+
+
+def test_a_corpus_of_one_document_is_refused(tiny_models, tmp_path):
+    (tmp_path / "one.jsonl").write_text(json.dumps({"text": "the state of the war and the state"}) + "\n")
+    with pytest.raises(ProbeError, match="holds one document"):
+        probe.run(str(tiny_models("bert")), str(tmp_path / "one.jsonl"), max_length=48)
+
+
+def test_an_output_folder_that_cannot_be_written_is_refused_before_any_work(tiny_models, small_corpus, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ProbeError, match="cannot be written"):
+        probe.run(str(tiny_models("bert")), str(small_corpus), out=tmp_path / "file" / "out", cache=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
