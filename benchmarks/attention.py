@@ -34,6 +34,7 @@ from common import (
     in_turns,
     one_batch,
     parser,
+    pass_reader,
     plain_module,
     processor_seconds,
     random_model,
@@ -46,7 +47,6 @@ from memory import forget_peak, peak_mb
 from transformers import PreTrainedModel
 
 from probe.experiment.settings import RunSettings
-from probe.measures.attention import AttentionReader
 from probe.measures.batches import Batch
 from probe.measures.pairs import TopicPairs, pair_states
 from probe.models.eager import Map
@@ -97,7 +97,7 @@ def peer(kind: type[LoadedModel], module: PreTrainedModel) -> LoadedModel:
 
 def reading(model: LoadedModel, pairs: TopicPairs, batch: Batch) -> Callable[[], None]:
     """One reader's work on a batch."""
-    reader = AttentionReader(model, pairs, len(batch.documents))
+    reader = pass_reader(model, pairs, len(batch.documents))
     return lambda: reader.read(batch)
 
 

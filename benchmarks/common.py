@@ -20,20 +20,20 @@ import numpy as np
 import torch
 from transformers import AutoModel, BertConfig, PreTrainedModel
 
-from corpora import open_corpus
-from corpora.stop_words import stop_words
-from probe.experiment.context import Context
-from probe.experiment.model_pass import Plan, asked_sizes, plan_pass
-from probe.experiment.preparation import Prepared, prepare
-from probe.experiment.progress import Silent
-from probe.experiment.ranks import ALONE
+from probe.experiment.context import begin
+from probe.experiment.plan import Plan, asked_sizes, plan_pass
 from probe.experiment.settings import RunSettings
+from probe.experiment.text import open_text, tokenize_corpus
+from probe.experiment.topics import Topics, fit_topics
 from probe.measures.batches import Batch, BatchMaker
+from probe.measures.cooccurring import TopPairs
 from probe.measures.pairs import TopicPairs, topic_pairs
+from probe.measures.protocol import Probed
+from probe.measures.reading import PassReader
+from probe.measures.registry import find_measures
 from probe.models.loaded import LoadedModel
 from probe.models.loading import load_model
 from probe.models.sources import find_model
-from probe.storage.cache import Cache
 from probe.text.passages import Passages, SpecialTokens
 from probe.text.tokens import Tokens
 from probe.text.vocabulary import Vocabulary
@@ -104,14 +104,20 @@ def one_batch(tokens: Tokens, passages: Passages, words: np.ndarray) -> Batch:
     return maker(np.arange(len(passages)))
 
 
-def sample_plan(cache: Path, **settings: Any) -> tuple[Prepared, Plan]:
+def pass_reader(model: LoadedModel, pairs: TopicPairs, documents: int) -> PassReader:
+    """What a run reads with: all measures of the package."""
+    none = np.zeros(0, dtype=np.int64)
+    return PassReader(model, find_measures(), Probed(pairs, TopPairs(none, none, none), documents))
+
+
+def sample_plan(cache: Path, **settings: Any) -> tuple[Topics, Plan]:
     """What a run makes of the Wikipedia sample before its pass, with the tokenizer of minilm."""
-    chosen = RunSettings(**settings)
-    corpus = open_corpus(chosen.corpus)
-    context = Context(chosen, Cache(cache), Silent(), ALONE)
-    prepared = prepare(find_model("minilm"), corpus, stop_words(corpus.language, None).words, context)
-    assert prepared is not None  # as on every rank 0
-    return prepared, plan_pass(prepared, asked_sizes(chosen.theta, len(prepared.bags.words)), context)
+    context = begin(RunSettings(**settings), cache)
+    opened = open_text(context)
+    text = tokenize_corpus(find_model("minilm"), opened, context)
+    assert text is not None  # as on every rank 0
+    topics = fit_topics(text, opened.corpus, context)
+    return topics, plan_pass(topics, asked_sizes(context.settings.theta, len(topics.bags.words)), context)
 
 
 @torch.inference_mode()

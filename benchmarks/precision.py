@@ -23,17 +23,29 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from common import SIZES, forward, parser, plain_module, processor_seconds, random_model, sample_plan, write
+from common import (
+    SIZES,
+    forward,
+    parser,
+    pass_reader,
+    plain_module,
+    processor_seconds,
+    random_model,
+    sample_plan,
+    write,
+)
 from transformers import AutoModel, PreTrainedModel
 
-from probe.experiment.model_pass import Plan
+from probe.experiment.plan import Plan
 from probe.experiment.settings import RunSettings
-from probe.measures.attention import AttentionReader, AttentionSums
 from probe.measures.pairs import TopicPairs
+from probe.measures.protocol import PassSums
+from probe.measures.reading import PassReader
 from probe.models.loaded import LoadedModel
 from probe.models.loading import load_model
 from probe.models.sources import find_model
-from probe.statistics.bootstrap import interval, resample_documents
+from probe.statistics.bootstrap import draw_weights, resample_documents
+from probe.statistics.estimate import interval
 from probe.topics.assignment import KINDS, Assignment, assign_topics
 
 DTYPES = ("float32", "bfloat16")
@@ -51,25 +63,23 @@ MODELS: dict[str, tuple[Callable[[str], LoadedModel], Callable[[str], PreTrained
 }
 
 
-def ratio_and_interval(
-    sums: AttentionSums, pairs: TopicPairs, assignment: Assignment
-) -> tuple[float, tuple[float, float]]:
-    parts = [pairs.classes(part, assignment) for part in (sums.documents, sums.document_pairs)]
+def ratio_and_interval(sums: PassSums, pairs: TopicPairs, assignment: Assignment) -> tuple[float, tuple[float, float]]:
+    parts = [pairs.classes(sums.of["attention"][name], assignment) for name in ("documents", "document_pairs")]
     same, different = parts[0].sum(0) / parts[1].sum(0)
-    draws = resample_documents(*parts, RunSettings.resamples, 0)
+    draws = resample_documents(*parts, draw_weights(len(parts[0]), RunSettings.resamples, 0))
     return float(same / different), interval(draws[:, 0] / draws[:, 1])
 
 
 def measure(name: str, plan: Plan, assignments: list[Assignment], turns: int) -> dict[str, object]:
     """Speed and shifts of one model."""
     load, load_plain = MODELS[name]
-    documents = len(plan.batch_maker.probed_documents)
+    pairs, documents = plan.probed.pairs, plan.probed.documents
     models = {dtype: load(dtype) for dtype in DTYPES}
-    readers = {dtype: AttentionReader(model, plan.pairs, documents) for dtype, model in models.items()}
+    readers = {dtype: pass_reader(model, pairs, documents) for dtype, model in models.items()}
     plain = {dtype: load_plain(dtype) for dtype in DTYPES}
     rows = []
 
-    def read(reader: AttentionReader, part: list[np.ndarray]) -> None:
+    def read(reader: PassReader, part: list[np.ndarray]) -> None:
         for chosen in part:
             reader.read(plan.batch_maker(chosen))
 
@@ -77,7 +87,7 @@ def measure(name: str, plan: Plan, assignments: list[Assignment], turns: int) ->
     parts = [plan.batches[turn::turns] for turn in range(turns)]
     warm = plan.batch_maker(parts[0][0])
     for dtype in DTYPES:
-        AttentionReader(models[dtype], plan.pairs, documents).read(warm)
+        pass_reader(models[dtype], pairs, documents).read(warm)
         forward(plain[dtype], warm)
     for part in parts:
         first = plan.batch_maker(part[0])
@@ -90,8 +100,8 @@ def measure(name: str, plan: Plan, assignments: list[Assignment], turns: int) ->
         rows.append(row)
     shifts = []
     for assignment in assignments:
-        exact, (low, high) = ratio_and_interval(readers["float32"].sums(), plan.pairs, assignment)
-        rounded, _ = ratio_and_interval(readers["bfloat16"].sums(), plan.pairs, assignment)
+        exact, (low, high) = ratio_and_interval(readers["float32"].sums(), pairs, assignment)
+        rounded, _ = ratio_and_interval(readers["bfloat16"].sums(), pairs, assignment)
         shift = {"theta": assignment.theta, "assignment": assignment.kind, "ratio": exact, "low": low, "high": high}
         shifts.append(shift | {"bfloat16": rounded, "shift": abs(rounded - exact) / (high - low)})
     found = {

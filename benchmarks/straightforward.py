@@ -22,11 +22,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from common import SIZES, parser, plain_module, processor_seconds, random_model, sample_plan, write
+from common import SIZES, parser, pass_reader, plain_module, processor_seconds, random_model, sample_plan, write
 from transformers import PreTrainedModel
 
 from probe.experiment.settings import RunSettings
-from probe.measures.attention import AttentionReader
 from probe.models.devices import choose_dtype
 from probe.text.passages import pack, padding_share
 from probe.topics.assignment import Assignment, assign_topics
@@ -97,21 +96,21 @@ def main() -> None:
     arguments = command.parse_args()
     torch.set_num_threads(arguments.threads)
     with TemporaryDirectory() as folder:
-        prepared, plan = sample_plan(Path(folder), passages=arguments.passages)
+        topics_of_sample, plan = sample_plan(Path(folder), passages=arguments.passages)
     maker, dtype = plan.batch_maker, choose_dtype("auto", "cpu")
-    assignment = assign_topics(prepared.topic_word[0], THETA, "single")
-    topic_of_token = topics_of_tokens(assignment, prepared.bags.words, len(prepared.vocabulary))
-    surfaces = np.unique(prepared.vocabulary.surfaces, return_inverse=True)[1]
-    before, after = list(prepared.specials.before), list(prepared.specials.after)
+    assignment = assign_topics(topics_of_sample.topic_word[0], THETA, "single")
+    topic_of_token = topics_of_tokens(assignment, topics_of_sample.bags.words, len(topics_of_sample.text.vocabulary))
+    surfaces = np.unique(topics_of_sample.text.vocabulary.surfaces, return_inverse=True)[1]
+    before, after = list(topics_of_sample.text.specials.before), list(topics_of_sample.text.specials.after)
     passages, topics = [], []
     for start, stop in zip(maker.passages.start, maker.passages.stop, strict=True):
-        text = np.asarray(prepared.tokens.ids[start:stop])
+        text = np.asarray(topics_of_sample.text.tokens.ids[start:stop])
         passages.append(np.concatenate([before, text, after]))
-        carried = np.where(prepared.tokens.is_word[start:stop], topic_of_token[text], -1)
+        carried = np.where(topics_of_sample.text.tokens.is_word[start:stop], topic_of_token[text], -1)
         topics.append(np.pad(carried, (len(before), len(after)), constant_values=-1))
     module, model = plain_module(SIZES["BERT-base"], attention="eager"), random_model(SIZES["BERT-base"], dtype)
     script = Script(module, passages, topics, surfaces)
-    probe = AttentionReader(model, plan.pairs, len(maker.probed_documents))
+    probe = pass_reader(model, plan.probed.pairs, plan.probed.documents)
 
     def read(part: np.ndarray) -> list[np.ndarray]:
         """Pack a part of the passages and read it."""
@@ -122,7 +121,7 @@ def main() -> None:
 
     warm = np.arange(min(BATCH, len(passages)))
     Script(module, passages, topics, surfaces).read(warm)
-    AttentionReader(model, plan.pairs, len(maker.probed_documents)).read(maker(warm))
+    pass_reader(model, plan.probed.pairs, plan.probed.documents).read(maker(warm))
     rows = []
     packed: list[np.ndarray] = []
     for part in np.array_split(np.arange(len(passages)), arguments.turns):
@@ -133,7 +132,10 @@ def main() -> None:
         print(len(part), seconds, seconds["script_seconds"] / seconds["probe_seconds"], flush=True)
         rows.append({"passages": len(part)} | seconds)
     sums = probe.sums()
-    found, pairs = (plan.pairs.classes(part, assignment).sum(axis=0) for part in (sums.documents, sums.document_pairs))
+    found, pairs = (
+        plan.probed.pairs.classes(sums.of["attention"][name], assignment).sum(axis=0)
+        for name in ("documents", "document_pairs")
+    )
     np.testing.assert_array_equal(pairs, script.pairs)
     means = found / pairs
     tolerance = torch.finfo(getattr(torch, dtype)).eps

@@ -21,8 +21,8 @@ from transformers import AutoModel, AutoTokenizer
 
 import probe
 from corpora import open_corpus
-from probe.experiment.preparation import Prepared
 from probe.experiment.settings import RunSettings
+from probe.experiment.topics import Topics
 from probe.models.devices import choose_dtype
 from probe.models.loading import load_config
 from probe.models.sources import find_model
@@ -31,11 +31,11 @@ from probe.topics.lda import fit_lda
 from probe.topics.settings import LdaSettings
 
 
-def padding_of(prepared: Prepared, size: int, length: int) -> float:
+def padding_of(topics: Topics, size: int, length: int) -> float:
     """Share of padding in the batches of a run with passages of a length."""
-    passages = cut_passages(prepared.tokens, length, len(prepared.specials))
+    passages = cut_passages(topics.text.tokens, length, len(topics.text.specials))
     chosen = sample_passages(passages, size, RunSettings.seed)
-    lengths = chosen.stop - chosen.start + len(prepared.specials)
+    lengths = chosen.stop - chosen.start + len(topics.text.specials)
     return padding_share(lengths, pack(lengths, RunSettings.batch_tokens))
 
 
@@ -45,7 +45,7 @@ def main() -> None:
     arguments = command.parse_args()
     source = find_model(RunSettings.model[0])
     with TemporaryDirectory() as folder:
-        prepared, plan = sample_plan(Path(folder), passages=arguments.passages)
+        topics, plan = sample_plan(Path(folder), passages=arguments.passages)
     texts = [document.text for document in open_corpus(RunSettings.corpus)]
     tokenizer = AutoTokenizer.from_pretrained(source.location)
     dtype = getattr(torch, choose_dtype(RunSettings.dtype, "cpu"))
@@ -69,7 +69,7 @@ def main() -> None:
         {
             "run": partial(run, arguments.passages),
             "tokenize": lambda: tokenizer(texts, add_special_tokens=False, verbose=False),
-            "topics": lambda: fit_lda(prepared.bags.counts, LdaSettings()),
+            "topics": lambda: fit_lda(topics.bags.counts, LdaSettings()),
             "passes": pass_plainly,
         },
         arguments.turns,
@@ -80,7 +80,7 @@ def main() -> None:
         "turns": arguments.turns,
         "seconds": seconds,
         "run_over_parts": seconds["run"] / sum(taken for way, taken in seconds.items() if way != "run"),
-        "padding_share": {length: padding_of(prepared, arguments.passages, length) for length in LENGTHS},
+        "padding_share": {length: padding_of(topics, arguments.passages, length) for length in LENGTHS},
         "seconds_in_run": infos[-1]["seconds"],
     }
     print(report)

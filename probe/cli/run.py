@@ -112,6 +112,12 @@ def run(
     resamples: Annotated[
         int, typer.Option(help="Bootstrap draws, and permutations of the null.", rich_help_panel=_OUTPUT)
     ] = RunSettings.resamples,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A measure of your own, FILE.py:CLASS; repeatable (see docs/extending.md).", rich_help_panel=_MODEL
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for the files.", show_default="results/MODEL-CORPUS", rich_help_panel=_OUTPUT),
@@ -187,6 +193,7 @@ def run(
         resamples=resamples,
         baseline=baseline,
         stop_words=str(stop_words) if stop_words else None,
+        measure=tuple(measure or ()),
     )
     result = run_experiment(settings, out=out, figures=figures, words=words or (), cache=cache, progress=progress)
     if not quiet:

@@ -1,4 +1,4 @@
-"""What all steps of a run share."""
+"""What all stages of a run share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from probe.experiment.progress import Progress
-from probe.experiment.ranks import Ranks
+from probe.errors import ProbeError
+from probe.experiment.progress import Progress, Silent
+from probe.experiment.ranks import ALONE, Ranks, join_ranks
 from probe.experiment.settings import RunSettings
+from probe.models.devices import SPREAD, choose_device, choose_dtype
 from probe.storage.cache import Cache
+
+if TYPE_CHECKING:
+    from probe.measures.protocol import Measure
 
 # What decides the tokens of a text, besides the tokenizer itself.
 TOKEN_PACKAGES = ("tokenizers", "topic-probe", "transformers")
@@ -19,13 +27,48 @@ TOKEN_PACKAGES = ("tokenizers", "topic-probe", "transformers")
 
 @dataclass
 class Context:
-    """The arguments of a run, where its finished work lies, who listens, and who else takes part."""
+    """The arguments of a run, where its finished work lies, who listens, and who else takes part.
+
+    Attributes:
+        settings: every argument.
+        cache: finished work.
+        progress: receives the stages.
+        ranks: the processes that share the run.
+        seconds: what each kind of work has taken.
+        started: when the run began.
+    """
 
     settings: RunSettings
     cache: Cache
-    progress: Progress
-    ranks: Ranks
+    progress: Progress = field(default_factory=Silent)
+    ranks: Ranks = ALONE
     seconds: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """What is measured.
+
+        Raises:
+            ProbeError: there is no such measure.
+        """
+        from probe.measures.registry import find_measures
+
+        return find_measures(self.settings.measure)
+
+    @cached_property
+    def device(self) -> str:
+        """Where the models run.
+
+        Raises:
+            ProbeError: there is no such device.
+        """
+        return choose_device(self.settings.device, self.ranks.local if self.ranks.size > 1 else None)
+
+    @cached_property
+    def dtype(self) -> str:
+        """In which numbers the models run."""
+        return choose_dtype(self.settings.dtype, self.device)
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -35,6 +78,25 @@ class Context:
             yield
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
+
+
+def begin(settings: RunSettings, cache: Path | str | None = None, progress: Progress | None = None) -> Context:
+    """Begin a run, together with the other processes that `torchrun` has started.
+
+    Args:
+        settings: every argument.
+        cache: folder of finished work; `probe.storage.cache.default_cache()` by default.
+        progress: receives the stages.
+
+    Raises:
+        ProbeError: several processes cannot share such a run.
+    """
+    ranks = join_ranks()
+    if ranks.size > 1 and settings.corpus == "-":
+        raise ProbeError("Several ranks cannot share standard input: save the corpus to a file and name that.")
+    if ranks.size > 1 and settings.device == SPREAD:
+        raise ProbeError("--device spread is for one process: start probe run without torchrun, or leave it out.")
+    return Context(settings, Cache(cache), progress if progress and ranks.leads else Silent(), ranks)
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:

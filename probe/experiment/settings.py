@@ -64,6 +64,7 @@ class RunSettings:
         resamples: bootstrap draws, and permutations of the null.
         baseline: measure the same architecture with random weights, too.
         stop_words: a file of stop words, one a line; None for the corpus's language.
+        measure: measures of your own beside those of the package (see `probe.measures.registry`).
     """
 
     model: tuple[str, ...] = (DEFAULT_MODEL,)
@@ -89,6 +90,7 @@ class RunSettings:
     resamples: int = 1000
     baseline: bool = True
     stop_words: str | None = None
+    measure: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", tuple(expand_models(self.model)))

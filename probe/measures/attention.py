@@ -10,20 +10,25 @@ batches; means and ratios are made from them at the end.
 
 from __future__ import annotations
 
-import io
-import os
-import zipfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
-from probe.errors import ProbeError
-from probe.measures.batches import Batch, BatchMaker
-from probe.measures.embeddings import word_vectors
-from probe.measures.pairs import DIFFERENT, SAME, TopicPairs
+from probe.measures.batches import Batch
+from probe.measures.pairs import DIFFERENT, SAME, Labelled, TopicPairs, triangle_index
+from probe.measures.protocol import (
+    ByDocument,
+    HeadSums,
+    Measure,
+    Occurrences,
+    PassSums,
+    Probed,
+    Quantity,
+    Reader,
+    Sums,
+    mean,
+)
 from probe.models.eager import Map
 from probe.models.interface import Call
 from probe.models.loaded import LoadedModel
@@ -38,13 +43,10 @@ _ONE_SURFACE = 1
 _SCORES = 1 << 21
 
 
-@dataclass
-class AttentionSums:
-    """Sufficient statistics of one pass of a model over the passages.
+class Attention(Measure):
+    """Debiased attention.
 
-    W is the number of words, and columns are those of `TopicPairs`.
-
-    Attributes:
+    Its sums, for W words and the columns of `TopicPairs`:
         layers: [layers, heads, columns] debiased attention.
         documents: [groups, columns] debiased attention, averaged over heads and layers. Documents are kept apart up to
             4,096; more fall into as many groups, in turn.
@@ -55,130 +57,85 @@ class AttentionSums:
         distances: [groups, bins, columns] the same attention by distance in the passage; bin b holds distances from
             2 ** b to 2 ** (b + 1) - 1, the last all larger ones. Documents fall into at most 128 groups, in turn.
         distance_pairs: [groups, bins, columns] number of ordered pairs.
-        vectors: [W, width] sum of the embedding layer's output over occurrences of each word.
-        directions: [W, width] sum of the same outputs, each of unit length.
-        occurrences: [W] number of occurrences in the probed passages.
-        word_vectors: [W, width] rows of the input embedding matrix W^E.
-        batches: how many batches have been read.
     """
 
-    layers: np.ndarray
-    documents: np.ndarray
-    document_pairs: np.ndarray
-    table: np.ndarray
-    table_pairs: np.ndarray
-    distances: np.ndarray
-    distance_pairs: np.ndarray
-    vectors: np.ndarray
-    directions: np.ndarray
-    occurrences: np.ndarray
-    word_vectors: np.ndarray
-    batches: np.ndarray
+    name = "attention"
+    reads = frozenset({"attention"})
 
-    def parts(self) -> list[np.ndarray]:
-        """The arrays that add up over batches and ranks."""
-        return [getattr(self, field.name) for field in fields(self) if field.name != "word_vectors"]
+    def zeros(self, model: LoadedModel, probed: Probed) -> Sums:
+        """No attention yet."""
+        triangle, columns = len(probed.pairs.code), probed.pairs.columns
+        groups, far = min(probed.documents, _DOCUMENT_GROUPS), min(probed.documents, _DISTANCE_GROUPS)
+        return {
+            "layers": np.zeros((model.layers, model.heads, columns)),
+            "documents": np.zeros((groups, columns)),
+            "document_pairs": np.zeros((groups, columns), dtype=np.int64),
+            "table": np.zeros(triangle, dtype=np.float32),
+            "table_pairs": np.zeros(triangle, dtype=np.int32),
+            "distances": np.zeros((far, DISTANCE_BINS, columns)),
+            "distance_pairs": np.zeros((far, DISTANCE_BINS, columns), dtype=np.int64),
+        }
 
-    def save(self, path: Path) -> None:
-        """Write the sums; the file is there whole or not at all."""
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        seen = np.flatnonzero(self.table_pairs)
-        content = {field.name: getattr(self, field.name) for field in fields(self)}
-        content |= {"table": self.table[seen], "table_pairs": self.table_pairs[seen], "seen": seen}
-        content["size"] = np.array(len(self.table))
-        try:
-            with temporary.open("wb") as file:
-                np.savez(file, **content)
-            temporary.replace(path)
-        except OSError as error:
-            raise ProbeError(
-                f"Finished work cannot be kept in {path.parent} ({error.strerror or error}): name another folder "
-                "with --cache DIR or free some space."
-            ) from error
-        finally:
-            temporary.unlink(missing_ok=True)
+    def reader(self, model: LoadedModel, probed: Probed, sums: dict[str, torch.Tensor]) -> Reader:
+        """Adds up the attention between words."""
+        return _AttentionReader(model, probed.pairs, sums)
 
-    @classmethod
-    def load(cls, path: Path) -> AttentionSums | None:
-        """Read sums that `save` wrote; None where there are none or the file is damaged."""
-        try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as content:
-                arrays = {name: content[name] for name in content.files}
-            for name in ("table", "table_pairs"):
-                full = np.zeros(int(arrays["size"]), dtype=arrays[name].dtype)
-                full[arrays["seen"]] = arrays[name]
-                arrays[name] = full
-            return cls(**{field.name: arrays[field.name] for field in fields(cls)})
-        except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile):
-            return None
+    def quantities(self, sums: PassSums, probed: Probed, labelled: Sequence[Labelled]) -> Iterator[list[Quantity]]:
+        """Mean attention over heads and layers."""
+        for one in labelled:
+            yield [self._quantity(sums.of[self.name], probed.pairs, one)]
+
+    def _quantity(self, mine: Sums, pairs: TopicPairs, labelled: Labelled) -> Quantity:
+        position = labelled.position
+        units = ByDocument(
+            *(
+                pairs.classes(mine[name], labelled.assignment)
+                for name in ("documents", "document_pairs", "distances", "distance_pairs")
+            )
+        )
+        totals, counts = units.sums.sum(axis=0), units.pairs.sum(axis=0)
+        high, low = np.tril_indices(len(position), -1)
+        place = triangle_index(position[high], position[low])
+        return Quantity(
+            "attention",
+            "attention",
+            mean(totals[0], counts[0]),
+            mean(totals[1], counts[1]),
+            int(counts[0]),
+            int(counts[1]),
+            units,
+            mine["table"][place],
+            mine["table_pairs"][place],
+            pmi_matched=True,
+        )
+
+    def heads(self, sums: PassSums, probed: Probed, labelled: Labelled) -> HeadSums:
+        """Attention of every head."""
+        mine, pairs = sums.of[self.name], probed.pairs
+        counts = pairs.classes(mine["document_pairs"], labelled.assignment).sum(axis=0)
+        return HeadSums(pairs.classes(mine["layers"], labelled.assignment), counts)
 
 
-class AttentionReader:
-    """Listens to a model's attention layers and adds up what they give to pairs of words.
-
-    Args:
-        model: the model it listens to.
-        pairs: classes of the pairs.
-        documents: number of probed documents.
-        start: sums to go on from.
-    """
-
-    def __init__(self, model: LoadedModel, pairs: TopicPairs, documents: int, start: AttentionSums | None = None):
+class _AttentionReader(Reader):
+    def __init__(self, model: LoadedModel, pairs: TopicPairs, sums: dict[str, torch.Tensor]):
+        super().__init__(sums)
         self._model = model
         self._device = model.device
-        self._words = pairs.words
-        levels = np.arange(len(pairs.sizes))
         # [W, seeds * K]: whether a word carries a topic, and [codes, seeds * 2 K]: whether a pair shares one.
+        levels = np.arange(len(pairs.sizes))
         carries = (pairs.first[:, :, None] <= levels).transpose(1, 0, 2).reshape(len(pairs), -1)
         self._carries = self._tensor(carries.astype(np.float32))
         self._same = self._tensor(pairs.same.astype(np.float32))
         self._first = self._tensor(pairs.first.astype(np.int64))
         self._code = self._tensor(pairs.code)
         self._levels = len(levels)
-        triangle, columns = len(pairs.code), pairs.columns
-        if start is None:
-            groups, far = min(documents, _DOCUMENT_GROUPS), min(documents, _DISTANCE_GROUPS)
-            start = AttentionSums(
-                layers=np.zeros((model.layers, model.heads, columns)),
-                documents=np.zeros((groups, columns)),
-                document_pairs=np.zeros((groups, columns), dtype=np.int64),
-                table=np.zeros(triangle, dtype=np.float32),
-                table_pairs=np.zeros(triangle, dtype=np.int32),
-                distances=np.zeros((far, DISTANCE_BINS, columns)),
-                distance_pairs=np.zeros((far, DISTANCE_BINS, columns), dtype=np.int64),
-                vectors=np.zeros((len(pairs), model.width)),
-                directions=np.zeros((len(pairs), model.width)),
-                occurrences=np.zeros(len(pairs), dtype=np.int64),
-                word_vectors=np.zeros((0, 0)),
-                batches=np.zeros(1, dtype=np.int64),
-            )
-        self._sums = {field.name: self._tensor(getattr(start, field.name)) for field in fields(start)}
 
     def _tensor(self, array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(array).to(self._device)
 
-    def sums(self) -> AttentionSums:
-        """What has been added up so far (on the CPU it shares the reader's memory)."""
-        arrays = {name: tensor.cpu().numpy() for name, tensor in self._sums.items()}
-        # Taken only here, so that they need no memory beside the pass.
-        return AttentionSums(**arrays | {"word_vectors": word_vectors(self._model, self._words)})
-
-    @torch.inference_mode()
-    def read(self, batch: Batch) -> None:
-        """Run the model on a batch and add what its layers give to the pairs of words in it."""
-        self._begin(batch)
-        if self._known.any():
-            self._model.listen(batch.input_ids, batch.attention_mask, self._add, self._add_embeddings)
-            self._end(batch)
-        self._sums["batches"] += 1
-
-    def _begin(self, batch: Batch) -> None:
-        stack = self._model.stack
-        self._batch = batch
-        # A token whose place a decoder's shift moves beyond the passage is not read.
-        self._known = (batch.words >= 0) & (batch.rows + stack.query_shift < batch.lengths[:, None])
-        self._queries = torch.where(self._known, batch.rows + stack.query_shift, 0)
-        self._keys = torch.where(self._known, batch.rows + stack.key_shift, 0)
+    def begin(self, occurrences: Occurrences) -> None:
+        batch, known = occurrences.batch, occurrences.known
+        self._batch, self._queries, self._keys = batch, occurrences.queries, occurrences.keys
         if self._model.causal:
             self._debias = (self._queries + 1)[:, :, None] / NORMAL_LENGTH
         else:
@@ -189,14 +146,14 @@ class AttentionReader:
         self._places = high * (high - 1) // 2 + low
         same_word = high == low
         code = self._code[torch.where(same_word, 0, self._places)].masked_fill_(same_word, _ONE_SURFACE)
-        known = self._known[:, :, None] & self._known[:, None, :]
-        one_surface = known & (code == _ONE_SURFACE)
-        self._counted = known & ~one_surface
+        both = known[:, :, None] & known[:, None, :]
+        one_surface = both & (code == _ONE_SURFACE)
+        self._counted = both & ~one_surface
         if self._model.causal:
             self._counted &= self._keys[:, None, :] < self._queries[:, :, None]
         # [batch, rows, seeds * K], and [pairs, seeds * 2 K] for the few pairs that may be same-topic: the debias where
         # the pair is in the class.
-        self._rows = self._carries[words] * self._known[:, :, None]
+        self._rows = self._carries[words] * known[:, :, None]
         self._debiased_rows = self._rows * self._debias
         self._one_surface = _Places(one_surface)
         self._alike = _Places(self._counted & (code > _ONE_SURFACE))
@@ -204,16 +161,7 @@ class AttentionReader:
         self._debiased_states = self._states * self._alike.of(self._debias.expand(code.shape))[:, None]
         self._attention = torch.zeros(code.shape, device=self._device)
 
-    def _add_embeddings(self, hidden: torch.Tensor) -> None:
-        words = self._batch.words[self._known]
-        places = self._queries[:, :, None].expand(-1, -1, hidden.shape[-1])
-        found = hidden.to(self._device).gather(1, places)[self._known].double()
-        self._sums["vectors"].index_add_(0, words, found)
-        self._sums["directions"].index_add_(0, words, torch.nn.functional.normalize(found, dim=-1))
-        self._sums["occurrences"].index_add_(0, words, torch.ones_like(words))
-
-    def _add(self, layer: int, call: Call | Map) -> None:
-        """Add one layer's attention."""
+    def attention(self, layer: int, call: Call | Map) -> None:
         size, rows = self._queries.shape
         step = max(1, _SCORES // (call.heads * rows * self._batch.input_ids.shape[1]))
         for first in range(0, size, step):
@@ -223,26 +171,26 @@ class AttentionReader:
             carrying = torch.matmul(attention, self._rows[part, None])
             carrying = torch.einsum("bhrk,brk->hk", carrying, self._debiased_rows[part])
             same = attention[self._alike.index(part)].T @ self._debiased_states[self._alike.within(part)]
-            self._sums["layers"][layer] += self._columns(carrying, same)
+            self.sums["layers"][layer] += self._columns(carrying, same)
             self._attention[part] += attention.sum(1)
 
-    def _end(self, batch: Batch) -> None:
-        mean = self._attention * self._debias / (self._model.layers * self._model.heads)
-        self._add_by_document_and_distance(batch, mean)
+    def end(self) -> None:
+        average = self._attention * self._debias / (self._model.layers * self._model.heads)
+        self._add_by_document_and_distance(self._batch, average)
         places = self._places[self._counted]
-        self._sums["table"].index_add_(0, places, mean[self._counted])
-        self._sums["table_pairs"].index_add_(0, places, torch.ones_like(places, dtype=torch.int32))
+        self.sums["table"].index_add_(0, places, average[self._counted])
+        self.sums["table_pairs"].index_add_(0, places, torch.ones_like(places, dtype=torch.int32))
 
-    def _add_by_document_and_distance(self, batch: Batch, mean: torch.Tensor) -> None:
+    def _add_by_document_and_distance(self, batch: Batch, average: torch.Tensor) -> None:
         """Sums and counts by passage and distance."""
         apart = (batch.rows[:, :, None] - batch.rows[:, None, :]).abs().clamp(min=1)
         bins = torch.frexp(apart.float()).exponent.sub(1).clamp(max=DISTANCE_BINS - 1)
-        place = torch.arange(len(mean), device=self._device)[:, None, None] * DISTANCE_BINS + bins
+        place = torch.arange(len(average), device=self._device)[:, None, None] * DISTANCE_BINS + bins
         first = self._first[:, batch.words.clamp(min=0)]
         level = torch.maximum(first[:, :, :, None], first[:, :, None, :])[:, self._counted]
         place_of_counted, place_of_alike = place[self._counted], self._alike.of(place)
-        size, levels = len(mean) * DISTANCE_BINS, self._levels
-        for kind, values in (("s", mean), ("_pairs", torch.ones_like(mean))):
+        size, levels = len(average) * DISTANCE_BINS, self._levels
+        for kind, values in (("s", average), ("_pairs", torch.ones_like(average))):
             weights = values[self._counted].double()
             carrying = torch.stack(
                 [
@@ -255,9 +203,9 @@ class AttentionReader:
             )
             same = torch.zeros(size, self._same.shape[1], device=self._device)
             same.index_add_(0, place_of_alike, self._states * self._alike.of(values)[:, None])
-            found = self._columns(carrying, same.double()).view(len(mean), DISTANCE_BINS, -1)
+            found = self._columns(carrying, same.double()).view(len(average), DISTANCE_BINS, -1)
             for name, of_passage in (("document", found.sum(1)), ("distance", found)):
-                sums = self._sums[name + kind]
+                sums = self.sums[name + kind]
                 sums.index_add_(0, batch.documents % len(sums), of_passage.to(sums.dtype))
 
     def _columns(self, carrying: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
@@ -290,34 +238,6 @@ class _Places:
         """Where they stand in the part's [passages, heads, rows, rows]: gives [pairs, heads]."""
         here = self.within(part)
         return self._passage[here] - part.start, slice(None), self._query[here], self._key[here]
-
-
-def measure_attention(
-    model: LoadedModel,
-    batch_maker: BatchMaker,
-    batches: Sequence[np.ndarray],
-    pairs: TopicPairs,
-    *,
-    start: AttentionSums | None = None,
-    after_batch: Callable[[AttentionReader, int], None] | None = None,
-) -> AttentionSums:
-    """Read a model's attention over all batches, in one forward pass each.
-
-    Args:
-        model: the model.
-        batch_maker: of the probed passages.
-        batches: indices of passages.
-        pairs: classes of the pairs.
-        start: sums of the first batches, to go on from.
-        after_batch: called with the reader and the number of batches read.
-    """
-    reader = AttentionReader(model, pairs, len(batch_maker.probed_documents), start)
-    done = int(start.batches[0]) if start is not None else 0
-    for number, chosen in enumerate(batches[done:], start=done + 1):
-        reader.read(batch_maker(chosen))
-        if after_batch:
-            after_batch(reader, number)
-    return reader.sums()
 
 
 def attention_sums_literal(

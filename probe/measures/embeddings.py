@@ -9,15 +9,117 @@ come out more alike, and a topic of frequent words looks like topic structure.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
-from probe.measures.pairs import DIFFERENT, SAME
+from probe.measures.pairs import DIFFERENT, NEITHER, SAME, Labelled, TopicPairs, pack_triangle, pair_states
+from probe.measures.protocol import ByTopic, Measure, Occurrences, PassSums, Probed, Quantity, Reader, Sums, mean
 
 if TYPE_CHECKING:
     from probe.models.loaded import LoadedModel
+
+
+_CENTERED = "centering on the mean of the labelled words makes the different-topic mean about zero"
+
+
+class Embeddings(Measure):
+    """Cosine similarity and dot product at both sites.
+
+    Its sums, for W words:
+        vectors: [W, width] sum of the embedding layer's output over occurrences of each word.
+        directions: [W, width] sum of the same outputs, each of unit length.
+        word_vectors: [W, width of W^E] rows of the input embedding matrix, from the weights alone.
+    """
+
+    name = "embeddings"
+    reads = frozenset({"embeddings"})
+
+    def zeros(self, model: LoadedModel, probed: Probed) -> Sums:
+        """No vectors yet."""
+        return {name: np.zeros((len(probed.pairs), model.width)) for name in ("vectors", "directions")}
+
+    def reader(self, model: LoadedModel, probed: Probed, sums: dict[str, torch.Tensor]) -> Reader:
+        """Adds up the vectors of every word."""
+        del model, probed
+        return _EmbeddingReader(sums)
+
+    def of_weights(self, model: LoadedModel, probed: Probed) -> Sums:
+        """The rows of W^E."""
+        return {"word_vectors": word_vectors(model, probed.pairs.words)}
+
+    def quantities(self, sums: PassSums, probed: Probed, labelled: Sequence[Labelled]) -> Iterator[list[Quantity]]:
+        """Cosine and dot product at both sites; a centered cosine where every word has one topic."""
+        mine = sums.of[self.name]
+        word = word_similarities(mine["word_vectors"])
+        layer = occurrence_similarities(mine["vectors"], mine["directions"], sums.occurrences)
+        for one in labelled:
+            block = np.ix_(one.position, one.position)
+            at_word = {"cosine": word.cosine[block], "dot": word.dot[block]}
+            if one.assignment.kind == "single":
+                vectors = mine["word_vectors"][one.position]
+                at_word["cosine_centered"] = word_similarities(vectors - vectors.mean(axis=0)).cosine
+            at_layer = {"cosine": layer.cosine[block], "dot": layer.dot[block]}
+            yield [
+                *similarity_quantities("word", at_word, word.known[one.position], probed.pairs, one),
+                *similarity_quantities("layer", at_layer, layer.known[one.position], probed.pairs, one),
+            ]
+
+
+class _EmbeddingReader(Reader):
+    def begin(self, occurrences: Occurrences) -> None:
+        self._here = occurrences
+
+    def embeddings(self, hidden: torch.Tensor) -> None:
+        known = self._here.known
+        words = self._here.batch.words[known]
+        places = self._here.queries[:, :, None].expand(-1, -1, hidden.shape[-1])
+        found = hidden.to(words.device).gather(1, places)[known].double()
+        self.sums["vectors"].index_add_(0, words, found)
+        self.sums["directions"].index_add_(0, words, torch.nn.functional.normalize(found, dim=-1))
+
+
+def similarity_quantities(
+    site: str, similarities: Mapping[str, np.ndarray], known: np.ndarray, pairs: TopicPairs, labelled: Labelled
+) -> list[Quantity]:
+    """Numbers of one site that share their pairs.
+
+    Args:
+        site: as `measures.csv` names it.
+        similarities: [words, words] similarity of the assignment's words, by measure.
+        known: [words] bool; False for words without a vector.
+        pairs: classes of the pairs.
+        labelled: the assignment.
+    """
+    states = pair_states(labelled.assignment, pairs.surface[labelled.position])
+    states[~known] = NEITHER
+    states[:, ~known] = NEITHER
+    counted = states != NEITHER
+    ones = counted.astype(np.float32)
+    packed_pairs = pack_triangle(ones)
+    quantities = []
+    for measure, similarity in similarities.items():
+        values = similarity * ones
+        totals, counts = similarity_sums(values, states)
+        quantities.append(
+            Quantity(
+                measure,
+                site,
+                mean(totals[0], counts[0]),
+                mean(totals[1], counts[1]),
+                int(counts[0]),
+                int(counts[1]),
+                ByTopic(values, counted),
+                pack_triangle(values),
+                packed_pairs,
+                pmi_matched=(measure, site) == ("cosine", "word"),
+                no_ratio=_CENTERED if measure == "cosine_centered" else "",
+            )
+        )
+    return quantities
 
 
 @dataclass(frozen=True)
@@ -74,8 +176,6 @@ def word_vectors(model: LoadedModel, words: np.ndarray) -> np.ndarray:
     Returns:
         [W, width] float64.
     """
-    import torch
-
     weight = model.module.get_input_embeddings().weight
     with torch.inference_mode():
         return weight[torch.from_numpy(words.astype(np.int64)).to(weight.device)].double().cpu().numpy()

@@ -173,6 +173,11 @@ def triangle_index(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return high * (high - 1) // 2 + low
 
 
+def pack_triangle(matrix: np.ndarray) -> np.ndarray:
+    """The pairs i > j of a symmetric [words, words] matrix, row after row: [words (words - 1) / 2]."""
+    return matrix[np.tril_indices(len(matrix), -1)]
+
+
 def _levels(topic_word: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """[topics, n] the first of the levels at which a topic keeps a word; their number where there is none."""
     return np.searchsorted(levels, given_ranks(topic_word, int(levels[-1])), side="right")

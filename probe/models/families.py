@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Weights = Literal["pretrained", "random"]
 Attention = Literal["encoder", "decoder", "cross"]
 ATTENTIONS: tuple[str, ...] = get_args(Attention)
+WEIGHTS: tuple[Weights, ...] = get_args(Weights)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from probe.measures.attention import AttentionSums
-from probe.measures.pairs import Labelled, TopicPairs
+from probe.measures.protocol import HeadSums, TopMeans
 from probe.results import paper
 from probe.results.schema import (
     COOCCURRENCE_COLUMNS,
@@ -21,32 +20,35 @@ from probe.results.schema import (
     TABLE_COLUMNS,
     TOPIC_COLUMNS,
 )
-from probe.statistics.bootstrap import Estimate, interval, null_ratios, p_value, ratio_draws
-from probe.statistics.estimates import CooccurrenceMeans, MeasuredEstimate
+from probe.statistics.estimate import Estimate, interval, null_ratios, p_value, ratio_draws
+from probe.statistics.estimates import MeasuredEstimate
 from probe.text.vocabulary import Vocabulary
 from probe.topics.assignment import Assignment, kept_words, rank_words
 from probe.topics.theta import words_per_topic
 
 # Random word rows are zero-mean, so their ratio means nothing; the embedding layer's output is the paper's baseline.
+_SITES = ("word", "layer", "attention")
 _SITE = {"pretrained": "word", "random": "layer"}
 
 
 @dataclass(frozen=True)
 class ModelResult:
-    """All that was estimated for a model with one kind of weights."""
+    """All that was estimated for a model with one kind of weights.
+
+    Attributes:
+        model, weights: which.
+        estimates: of every measure.
+        assignments: of words to topics, that it was estimated for.
+        heads: sums of every head, by assignment.
+        top: means of the pairs that co-occur most, by theta.
+    """
 
     model: str
     weights: str
-    estimates: list[MeasuredEstimate]
-    sums: AttentionSums
-    pairs: TopicPairs
-    labelled: list[Labelled]
-    cooccurrence: list[CooccurrenceMeans]
-
-    @property
-    def assignments(self) -> list[Assignment]:
-        """The topic assignments it was estimated for."""
-        return [one.assignment for one in self.labelled]
+    estimates: Sequence[MeasuredEstimate]
+    assignments: Sequence[Assignment]
+    heads: Sequence[tuple[Assignment, HeadSums]]
+    top: Sequence[TopMeans]
 
 
 def measures_table(results: Iterable[ModelResult]) -> pd.DataFrame:
@@ -55,8 +57,8 @@ def measures_table(results: Iterable[ModelResult]) -> pd.DataFrame:
     for result in results:
 
         def what(found: MeasuredEstimate) -> tuple:
-            order = ("word", "layer", "attention").index(found.site)
-            return (found.assignment.theta, found.assignment.kind != "single", order, found.measure)
+            order = _SITES.index(found.site) if found.site in _SITES else len(_SITES)
+            return (found.assignment.theta, found.assignment.kind != "single", order, found.site, found.measure)
 
         for _, group in groupby(sorted(result.estimates, key=what), key=what):
             rows.append({"model": result.model, "weights": result.weights, **_measure_row(list(group))})
@@ -164,7 +166,7 @@ def cooccurrence_table(measures: pd.DataFrame, results: Sequence[ModelResult]) -
             & (measures["weights"] == result.weights)
             & (measures["assignment"] == "single")
         ]
-        for top in result.cooccurrence:
+        for top in result.top:
             here = mine[mine["theta"] == top.theta].set_index(["measure", "site"])["same"]
             printed = paper.printed_cooccurrence(result.model, top.theta)
             rows.append(
@@ -186,9 +188,8 @@ def layers_table(results: Iterable[ModelResult]) -> pd.DataFrame:
     """`layers.csv`: debiased attention by layer and head, counted from 0."""
     rows = []
     for result in results:
-        for assignment in (one for one in result.assignments if one.seed == 0):
-            sums = result.pairs.classes(result.sums.layers, assignment)
-            counts = result.pairs.classes(result.sums.document_pairs, assignment).sum(axis=0)
+        for assignment, found in ((one, found) for one, found in result.heads if one.seed == 0):
+            sums, counts = found.sums, found.pairs
             means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
             with np.errstate(invalid="ignore", divide="ignore"):
                 ratios = means[..., 0] / means[..., 1]

@@ -17,7 +17,7 @@ import transformers
 import probe
 from probe.errors import ProbeError
 from probe.experiment.progress import Silent
-from probe.measures import attention as attention_module
+from probe.measures import reading
 from probe.results.tables import COOCCURRENCE_COLUMNS, LAYER_COLUMNS, MEASURE_COLUMNS, TABLE_COLUMNS, TOPIC_COLUMNS
 
 SMALL = {"passages": 60, "max_length": 48, "resamples": 50, "batch_tokens": 512, "theta": (0.01, 0.05)}
@@ -121,7 +121,7 @@ def test_a_run_stopped_in_the_model_goes_on_where_it_was(tiny_models, small_corp
         "model": str(tiny_models("bert")), "corpus": str(small_corpus), "lda": _lda(), "baseline": False, **SMALL
     }  # fmt: skip
     whole = probe.run(**arguments, cache=tmp_path / "one")
-    read = attention_module.AttentionReader.read
+    read = reading.PassReader.read
     batches = []
 
     def stopping(self, batch):
@@ -130,7 +130,7 @@ def test_a_run_stopped_in_the_model_goes_on_where_it_was(tiny_models, small_corp
         batches.append(len(batch.lengths))
         read(self, batch)
 
-    monkeypatch.setattr(attention_module.AttentionReader, "read", stopping)
+    monkeypatch.setattr(reading.PassReader, "read", stopping)
     with pytest.raises(KeyboardInterrupt):
         probe.run(**arguments, cache=tmp_path / "two")
     rest = []
@@ -139,9 +139,9 @@ def test_a_run_stopped_in_the_model_goes_on_where_it_was(tiny_models, small_corp
         rest.append(len(batch.lengths))
         read(self, batch)
 
-    monkeypatch.setattr(attention_module.AttentionReader, "read", counting)
-    monkeypatch.setattr("probe.experiment.preparation.fit_lda", None)
-    monkeypatch.setattr("probe.experiment.preparation.tokenize", None)
+    monkeypatch.setattr(reading.PassReader, "read", counting)
+    monkeypatch.setattr("probe.experiment.topics.fit_lda", None)
+    monkeypatch.setattr("probe.experiment.text.tokenize", None)
     resumed = probe.run(**arguments, cache=tmp_path / "two")
     assert sum(batches) + sum(rest) == 60
     for name, table in whole.tables.items():
@@ -163,7 +163,7 @@ def test_a_theta_below_the_widest_needs_no_model_and_gives_what_a_run_of_its_own
         "model": str(tiny_models("bert")), "corpus": str(small_corpus), "lda": _lda(), **(SMALL | {"theta": (0.03,)})
     }  # fmt: skip
     own = probe.run(**arguments, cache=tmp_path)
-    for part in ("model_pass.load_model", "preparation.fit_lda", "preparation.tokenize"):
+    for part in ("model_pass.load_model", "topics.fit_lda", "text.tokenize"):
         monkeypatch.setattr(f"probe.experiment.{part}", None)
     notes = _Notes()
     found = probe.run(**arguments, cache=finished[2], progress=notes)

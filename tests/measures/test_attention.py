@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,14 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from probe.measures.attention import AttentionSums, attention_sums_literal, measure_attention
+from probe.measures.attention import Attention, attention_sums_literal
 from probe.measures.batches import BatchMaker
+from probe.measures.cooccurring import TopPairs
+from probe.measures.embeddings import Embeddings
 from probe.measures.pairs import DIFFERENT, SAME, Labelled, pair_states, topic_pairs
+from probe.measures.protocol import Probed
+from probe.measures.reading import read_passages
+from probe.measures.sums import load_sums, save_sums
 from probe.models.examination import examined
 from probe.models.interface import IMPLEMENTATION
 from probe.models.loading import load_model, load_tokenizer
 from probe.models.sources import find_model
-from probe.statistics.bootstrap import interval, resample_documents
+from probe.statistics.bootstrap import draw_weights, resample_documents
+from probe.statistics.estimate import interval
 from probe.text.passages import Passages, SpecialTokens, cut_passages, pack, special_tokens
 from probe.text.tokens import Tokens, tokenize
 from probe.text.vocabulary import Vocabulary, build_vocabulary
@@ -27,6 +34,22 @@ from probe.topics.assignment import KINDS, assign_topics, words_per_topic
 from tests.tiny import FAMILIES
 
 MAX_LENGTH = 48
+NONE = np.zeros(0, dtype=np.int64)
+
+
+class Found(SimpleNamespace):
+    """The sums of a pass, of both measures together."""
+
+    def __init__(self, sums):
+        super().__init__(occurrences=sums.occurrences, whole=sums, **sums.of["attention"], **sums.of["embeddings"])
+
+    def items(self):
+        return {name: array for name, array in vars(self).items() if name != "whole"}.items()
+
+
+def read(model, maker, batches, pairs, **options):
+    probed = Probed(pairs, TopPairs(NONE, NONE, NONE), len(maker.probed_documents))
+    return Found(read_passages(model, maker, batches, [Embeddings(), Attention()], probed, **options))
 
 
 @dataclasses.dataclass
@@ -44,7 +67,7 @@ class Case:
         return BatchMaker(self.tokens, chosen, self.specials, self.pairs.words, len(self.vocabulary))
 
     def sums(self, batches, **options):
-        return measure_attention(self.model, self.maker(), batches, self.pairs, **options)
+        return read(self.model, self.maker(), batches, self.pairs, **options)
 
     def classes(self, sums):
         """Same-topic and different-topic sums of every assignment, one after the other."""
@@ -201,17 +224,16 @@ def test_batch_size_padding_order_and_parts_change_nothing(case, tmp_path):
         _assert_equal(case.sums(batches), whole)
     batches = ways["packed by length"]
     half = case.sums(batches[: len(batches) // 2])
-    half.save(tmp_path / "half.npz")
-    resumed = case.sums(batches, start=AttentionSums.load(tmp_path / "half.npz"))
+    save_sums(tmp_path / "half.npz", half.whole)
+    resumed = case.sums(batches, start=load_sums(tmp_path / "half.npz"))
     straight = case.sums(batches)
-    for field in dataclasses.fields(AttentionSums):
-        np.testing.assert_array_equal(getattr(resumed, field.name), getattr(straight, field.name))
+    for name, array in straight.items():
+        np.testing.assert_array_equal(getattr(resumed, name), array)
 
 
-def _assert_equal(found: AttentionSums, expected: AttentionSums) -> None:
-    for field in dataclasses.fields(AttentionSums):
-        if field.name != "batches":
-            np.testing.assert_allclose(getattr(found, field.name), getattr(expected, field.name), rtol=1e-5, atol=1e-5)
+def _assert_equal(found: Found, expected: Found) -> None:
+    for name, array in expected.items():
+        np.testing.assert_allclose(getattr(found, name), array, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("case", ["bert"], indirect=True)
@@ -241,10 +263,10 @@ def test_bfloat16_shifts_the_ratio_by_less_than_a_tenth_of_its_interval(case):
     """A trained model; its softmax and sums are in float32 all the same."""
 
     def ratio(model):
-        sums = measure_attention(model, case.maker(), batches, case.pairs)
+        sums = read(model, case.maker(), batches, case.pairs)
         widest = case.labelled[2].assignment
         parts = [case.pairs.classes(part, widest) for part in (sums.documents, sums.document_pairs)]
-        draws = resample_documents(*parts, 200, 0)
+        draws = resample_documents(*parts, draw_weights(len(parts[0]), 200, 0))
         same, different = parts[0].sum(0) / parts[1].sum(0)
         return same / different, interval(draws[:, 0] / draws[:, 1])
 
@@ -269,11 +291,11 @@ def test_a_model_spread_over_several_places_gives_the_same(case, tmp_path):
     )
     assert any(parameter.device.type == "meta" for parameter in module.parameters())
     spread = examined(case.model.name, "pretrained", module.eval(), case.model.family, "encoder")
-    _assert_equal(measure_attention(spread, case.maker(), everything, case.pairs), expected)
+    _assert_equal(read(spread, case.maker(), everything, case.pairs), expected)
     for weights in ("pretrained", "random"):
         source = find_model(case.model.name)
         one, other = (load_model(source, weights, device=device) for device in ("cpu", "spread"))
-        sums = (measure_attention(model, case.maker(), everything, case.pairs) for model in (one, other))
+        sums = (read(model, case.maker(), everything, case.pairs) for model in (one, other))
         _assert_equal(*sums)
 
 
@@ -341,9 +363,9 @@ def test_causal_attention_at_random_weights_gives_one_with_the_debias_of_each_ro
     source = find_model(str(tmp_path))
 
     def ratio_interval(model):
-        sums = measure_attention(model, maker, batches, pairs)
+        sums = read(model, maker, batches, pairs)
         parts = [pairs.classes(part, assignment) for part in (sums.documents, sums.document_pairs)]
-        same, different = resample_documents(*parts, 500, 0).T
+        same, different = resample_documents(*parts, draw_weights(len(parts[0]), 500, 0)).T
         return interval(same / different)
 
     holds_one = 0

@@ -5,22 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probe.measures.pairs import shared_topics
-from probe.statistics.bootstrap import (
-    Estimate,
-    TopicSplit,
-    draw_weights,
-    interval,
-    matched_by_topic,
-    p_value,
-    pack_triangle,
-    permutation_null,
-    permutation_null_literal,
-    permutations,
-    resample_documents,
-    resample_matched,
-    resample_topics,
-)
+from probe.measures.pairs import pack_triangle, shared_topics
+from probe.statistics.bootstrap import TopicSplit, draw_weights, resample_documents, resample_topics
+from probe.statistics.estimate import Estimate, interval, p_value
+from probe.statistics.matching import matched_by_topic, resample_matched
+from probe.statistics.permutation import permutation_null, permutation_null_literal, permutations
 
 
 @settings(max_examples=50, deadline=None)
@@ -63,7 +52,7 @@ def test_sums_by_topic_add_up_to_all_pairs_once(words, topics, seed):
 def test_bootstrap_over_documents_has_the_spread_of_fresh_samples():
     random = np.random.default_rng(1)
     fresh = [random.gamma(2, size=(300, 1)).mean() for _ in range(400)]
-    draws = resample_documents(random.gamma(2, size=(300, 1)), np.ones((300, 1)), 2000, 0)
+    draws = resample_documents(random.gamma(2, size=(300, 1)), np.ones((300, 1)), draw_weights(300, 2000, 0))
     assert draws.std() == pytest.approx(np.std(fresh), rel=0.2)
 
 
@@ -122,7 +111,7 @@ def test_matching_compares_within_strata_and_leaves_out_the_unmatched():
 
 def test_pairs_of_one_document_give_no_interval_and_no_ratio():
     sums, pairs = np.array([[3.0, 2.0], [0.0, 0.0], [0.0, 1.0]]), np.array([[2, 2], [0, 0], [0, 1]])
-    draws = resample_documents(sums, pairs, 50, 0)
+    draws = resample_documents(sums, pairs, draw_weights(len(sums), 50, 0))
     assert np.isnan(draws[:, 0]).all()
     assert np.isfinite(draws[:, 1]).any()
     estimate = Estimate(1.5, 1.0, 2, 3, draws[:, 0], draws[:, 1])

@@ -2,16 +2,10 @@
 
 import numpy as np
 
-from probe.statistics.bootstrap import (
-    TopicSplit,
-    draw_weights,
-    interval,
-    matched_by_topic,
-    pack_triangle,
-    resample_documents,
-    resample_matched,
-    resample_topics,
-)
+from probe.measures.pairs import pack_triangle
+from probe.statistics.bootstrap import TopicSplit, draw_weights, resample_documents, resample_topics
+from probe.statistics.estimate import interval
+from probe.statistics.matching import matched_by_topic, resample_matched
 
 TIMES = 200
 DRAWS = 300
@@ -30,7 +24,7 @@ def test_document_bootstrap_of_attention():
         pairs = random.poisson(random.gamma(2, (4, 30), size=(100, 2)))
         level = random.gamma(4, 1 / 4, size=(100, 1))
         sums = pairs * level * np.array([1.5, 1.0]) * random.gamma(9, 1 / 9, size=(100, 2))
-        means = resample_documents(sums, pairs, DRAWS, 0)
+        means = resample_documents(sums, pairs, draw_weights(len(sums), DRAWS, 0))
         low, high = interval(means[:, 0] / means[:, 1])
         held.append(low <= 1.5 <= high)
     assert 0.90 <= _share_held(held) <= 0.99

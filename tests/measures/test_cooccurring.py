@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from probe.measures import cooccurrence
-from probe.measures.cooccurrence import (
+from probe.measures import cooccurring
+from probe.measures.cooccurring import (
     pointwise_mutual_information,
     top_cooccurring,
     top_cooccurring_literal,
@@ -29,11 +29,11 @@ def test_top_pairs_equal_the_literal_reference(n, passages, size, seed):
     words = np.sort(random.choice(50, n, replace=False)).astype(np.int32)
     vocabulary = _vocabulary(50, [f"s{i // 2}" for i in range(50)])
     bags = Bags(csr_matrix(counts), words)
-    before, cooccurrence._FIRST_WORDS = cooccurrence._FIRST_WORDS, 3
+    before, cooccurring._FIRST_WORDS = cooccurring._FIRST_WORDS, 3
     try:
         found = top_cooccurring(bags, vocabulary, size)
     finally:
-        cooccurrence._FIRST_WORDS = before
+        cooccurring._FIRST_WORDS = before
     assert list(zip(found.first, found.second, found.passages, strict=True)) == top_cooccurring_literal(
         bags, vocabulary, size
     )

@@ -1,0 +1,71 @@
+"""The last stage: tables, figures and `run.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from probe.experiment.context import Context
+from probe.experiment.estimation import Measured
+from probe.experiment.words import word_dots
+from probe.results.tables import cooccurrence_table, layers_table, measures_table, ratio_table
+from probe.results.writing import write_results
+from probe.show.figures import draw_figures
+from probe.storage.files import whole_set
+
+
+def make_tables(measured: Sequence[Measured], context: Context) -> dict[str, pd.DataFrame]:
+    """The tables of a run, by the names of their files.
+
+    Args:
+        measured: all models.
+        context: of the run.
+    """
+    results = [one.result for one in measured]
+    with context.progress.stage("Making tables"):
+        measures = measures_table(results)
+        topics = [one.topic_table for one in measured if one.result.weights == "pretrained"]
+        return {
+            "table1": ratio_table(1, measures, results),
+            "table2": cooccurrence_table(measures, results),
+            "table5": ratio_table(5, measures, results),
+            "measures": measures,
+            "layers": layers_table(results),
+            "topics": pd.concat(topics, ignore_index=True),
+        }
+
+
+def write_run(
+    folder: Path,
+    tables: Mapping[str, pd.DataFrame],
+    info: Mapping[str, Any],
+    measured: Sequence[Measured],
+    words: Sequence[str] | None,
+    context: Context,
+) -> None:
+    """Write the files of a run, all of them or none.
+
+    Args:
+        folder: where they go.
+        tables: from `make_tables`.
+        info: content of `run.json`.
+        measured: all models.
+        words: of the figure of dot products, chosen from the topics where there are none; None for no figures.
+        context: of the run.
+
+    Raises:
+        ProbeError: the folder cannot be written, or a word carries no topic.
+    """
+    with whole_set(folder, last="run.json", replaced=["figures/*.png", "figures/*.svg"]) as place:
+        write_results(place, tables, info)
+        if words is not None:
+            with context.progress.stage("Drawing figures"):
+                dots = {
+                    one.result.model: found
+                    for one in measured
+                    if one.result.weights == "pretrained" and (found := word_dots(one, words)) is not None
+                }
+                draw_figures(place, tables, dots)
