@@ -79,7 +79,7 @@ def test_a_rank_that_dies_ends_the_run_with_a_sentence_and_nothing_written(
 
 @pytest.mark.parametrize(("changed", "sentence"), [("corpus", "standard input"), ("device", "without torchrun")])
 def test_what_ranks_cannot_share_is_refused(monkeypatch, changed, sentence):
-    monkeypatch.setattr("probe.experiment.run.join_ranks", lambda: Ranks(0, 2))
+    monkeypatch.setattr("probe.experiment.context.join_ranks", lambda: Ranks(0, 2))
     with pytest.raises(ProbeError, match=sentence):
         run_experiment(RunSettings(**{changed: {"corpus": "-", "device": "spread"}[changed]}), write=False)
 
