@@ -15,7 +15,10 @@ def pretrain(
     size: Annotated[str, typer.Option(help="tiny, small (about 1.5 M parameters) or base.")] = "small",
     steps: Annotated[int, typer.Option(help="Optimizer steps.")] = 500,
     batch_tokens: Annotated[int, typer.Option(help="Tokens of a batch at most, padding included.")] = 8192,
-    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-3,
+    masked_share: Annotated[
+        float, typer.Option(help="Share of the tokens that a masked language model predicts.")
+    ] = 0.4,
+    learning_rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 1.5e-3,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     documents: Annotated[int | None, typer.Option(help="Read at most so many documents.", show_default="all")] = None,
     checkpoint_every: Annotated[
@@ -52,6 +55,7 @@ def pretrain(
         size=size,
         steps=steps,
         batch_tokens=batch_tokens,
+        masked_share=masked_share,
         learning_rate=learning_rate,
         seed=seed,
         documents=documents,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,13 +45,6 @@ class TrainingPassages:
         }
         return self.read(np.array([orders[number][place] for number, place in zip(epoch, within, strict=True)]))
 
-    def counts(self, vocabulary: int) -> np.ndarray:
-        """How often each token occurs in all passages, special tokens included: [vocabulary]."""
-        ends = np.bincount([*self.specials.before, *self.specials.after], minlength=vocabulary) * len(self.passages)
-        return ends + sum(
-            np.bincount(self.tokens.ids[start:stop], minlength=vocabulary) for start, stop in _runs(self.passages)
-        )
-
     def read(self, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         """Some passages by index, padded to the longest: [passages, length] token ids and attention mask."""
         before, after = np.array(self.specials.before), np.array(self.specials.after)
@@ -62,13 +54,6 @@ class TrainingPassages:
         ids = np.full(filled.shape, self.specials.padding, dtype=np.int64)
         ids[filled] = np.concatenate([part for text in texts for part in (before, text, after)])
         return torch.from_numpy(ids), torch.from_numpy(filled.astype(np.int64))
-
-
-def _runs(passages: Passages) -> Iterator[tuple[int, int]]:
-    """Where runs of adjacent passages start and stop."""
-    gaps = np.flatnonzero(passages.start[1:] != passages.stop[:-1]) + 1
-    for run in np.split(np.arange(len(passages)), gaps):
-        yield int(passages.start[run[0]]), int(passages.stop[run[-1]])
 
 
 def split_passages(

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 CHECKPOINTS = "checkpoints"
 CHECKPOINT = "checkpoint-{step}"
 MAX_LENGTH = 128
-LEARNING_RATE = 2e-3
+LEARNING_RATE = 1.5e-3
+MASKED_SHARE = 0.4
 _STATE = "training.pt"
 _WARM_UP = 0.06
 _BETAS = (0.9, 0.98)
@@ -54,6 +55,7 @@ class PretrainSettings:
         size: tiny, small or base (see `probe.pretraining.architectures.SIZES`).
         steps: optimizer steps.
         batch_tokens: tokens of a batch at most, padding included.
+        masked_share: share of the tokens that a masked language model predicts; BART's text infilling has its own.
         learning_rate: the highest; it rises over the first steps and falls to 0 over the others.
         seed: of the weights, the order of the passages, and what is hidden.
         documents: read at most so many documents of the corpus; None for all.
@@ -67,6 +69,7 @@ class PretrainSettings:
     size: str = "small"
     steps: int = 500
     batch_tokens: int = 8192
+    masked_share: float = MASKED_SHARE
     learning_rate: float = LEARNING_RATE
     seed: int = 0
     documents: int | None = None
@@ -81,6 +84,8 @@ class PretrainSettings:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise ProbeError(f"--{name.replace('_', '-')} {value} is too small: use at least {least}.")
+        if not 0 < self.masked_share < 1:
+            raise ProbeError(f"--masked-share {self.masked_share:g} cannot be used: give one between 0 and 1.")
         if not 0 < self.learning_rate < 1:
             raise ProbeError(f"--learning-rate {self.learning_rate:g} cannot be used: give one between 0 and 1.")
         if self.dtype not in _SAVED_DTYPES:
@@ -95,6 +100,7 @@ class _History:
     held_out: list[dict[str, float]] = field(default_factory=list)
     norms: list[dict[str, float | str]] = field(default_factory=list)
     seconds: float = 0.0
+    processor_seconds: float = 0.0
 
 
 def pretrain(
@@ -145,8 +151,7 @@ def pretrain(
     config = encoder_config(settings.family, size_of(settings.size), tokenizer, MAX_LENGTH)
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
-        objective = make_objective(settings.family, config, tokenizer)
-        objective.start_from_frequencies(train.counts(len(tokenizer)))
+        objective = make_objective(settings.family, config, tokenizer, settings.masked_share)
         objective = objective.to(device)
         run = _Run(settings, objective, tokenizer, train, held_out, folder, key, device)
         # Not the folder itself: files of a probe or of dynamics may come to stand there meanwhile.
@@ -168,6 +173,7 @@ def pretrain(
         "loss": run.history.losses[-1]["loss"],
         "held_out_loss": run.history.held_out[-1]["loss"],
         "seconds": round(run.history.seconds, 1),
+        "processor_seconds": round(run.history.processor_seconds, 1),
         "versions": {"python": platform.python_version()} | versions(_PACKAGES),
     }
     run.finish(info)
@@ -305,6 +311,7 @@ class _Run:
     def train(self, progress: Progress) -> None:
         """Take the steps that are left."""
         started, before = time.perf_counter(), self.history.seconds
+        used, used_before = time.process_time(), self.history.processor_seconds
         steps = self.settings.steps
         self.objective.train()
         with progress.stage(
@@ -321,6 +328,7 @@ class _Run:
                     self._record_norms()
                 if self.step % self._checkpoint_every == 0 or self.step == steps:
                     self.history.seconds = before + time.perf_counter() - started
+                    self.history.processor_seconds = used_before + time.process_time() - used
                     self._checkpoint()
                     held_out = self.history.held_out[-1]["loss"]
                     progress.note(
