@@ -88,5 +88,5 @@ def save_run(
         "corpus": {"name": corpus, "fingerprint": corpus},
     }
     folder.mkdir(parents=True, exist_ok=True)
-    write_results(folder, make_tables(models, **tables), info)
+    write_results(folder, make_tables(models, **tables), info, {"total": 1.0})
     return folder

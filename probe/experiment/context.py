@@ -72,7 +72,7 @@ class Context:
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Add the seconds of a block to a name of `run.json`."""
+        """Add the seconds of a block to a name of `timings.json`."""
         start = time.perf_counter()
         try:
             yield

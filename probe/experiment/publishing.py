@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ def write_run(
         ProbeError: the folder cannot be written, or a word carries no topic.
     """
     with whole_set(folder, last="run.json", replaced=["figures/*.png", "figures/*.svg"]) as place:
-        write_results(place, tables, info)
+        context.seconds["total"] = round(time.perf_counter() - context.started, 3)
+        write_results(place, tables, info, context.seconds)
         if words is not None:
             with context.progress.stage("Drawing figures"):
                 dots = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -36,7 +35,6 @@ def describe(measured: Sequence[Measured], opened: OpenText, context: Context) -
         opened: the corpus.
         context: of the run.
     """
-    context.seconds["total"] = round(time.perf_counter() - context.started, 3)
     settings, corpus = context.settings, opened.corpus
     # A named corpus is found by its name; where its file lies on this machine says nothing elsewhere.
     named = next((entry.how_read for entry in catalog() if entry.name == settings.corpus), corpus.source)
@@ -57,5 +55,4 @@ def describe(measured: Sequence[Measured], opened: OpenText, context: Context) -
         "stop_words": {"source": opened.stop_words.source, "words": len(opened.stop_words.words)},
         "models": [one.facts for one in measured],
         "versions": {"python": platform.python_version()} | versions(_PACKAGES),
-        "seconds": context.seconds,
     }

@@ -12,8 +12,8 @@ pass; rank 0 does the rest.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,11 +39,13 @@ class RunResult:
         tables: frames by name: table1, table2, table5, measures, layers, topics.
         info: the content of `run.json`.
         folder: where the files are; None where none were written.
+        seconds: what each kind of work has taken.
     """
 
     tables: dict[str, pd.DataFrame]
     info: dict[str, Any]
     folder: Path | None
+    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def run_experiment(
@@ -97,7 +99,7 @@ def run_experiment(
     tables, info = make_tables(measured, context), describe(measured, opened, context)
     if write:
         write_run(folder, tables, info, measured, words if figures else None, context)
-    return RunResult(tables, info, folder if write else None)
+    return RunResult(tables, info, folder if write else None, context.seconds)
 
 
 def default_folder(settings: RunSettings, corpus_name: str) -> Path:

@@ -42,29 +42,30 @@ class RunSettings:
     """Every argument of a run.
 
     Attributes:
-        model: names of models (see `probe models`).
-        corpus: name or path of a corpus (see `probe corpora`).
-        theta: ambiguity thresholds; the paper's three by default.
-        documents: read at most so many documents of the corpus; None for all.
-        sample: the "first" documents, or a "random" sample.
-        unit: "document", "passage" or "sentence": what is a text to the topic model; None for the corpus's recipe.
-        text_field, title_field: fields of a corpus with fields.
-        language: of the corpus (ISO 639); None for what the corpus declares.
-        encoding: of text files.
-        passages: probe at most so many passages, drawn at random from the corpus.
-        held_out: probe only passages of documents that `probe pretrain` keeps out of a training on the corpus.
-        max_length: tokens of a passage at most, special tokens included.
-        attention: of an encoder-decoder: "encoder", "decoder" or "cross".
-        lda: how the topic model is fitted; its `random_state` is `seed`.
-        lda_seeds: topic models fitted, with seeds `seed`, `seed + 1`, ...
-        seed: of the topic model, the sample of passages, the random baseline, the bootstrap and the null.
-        device: a torch device, "auto" (a GPU where there is one), or "spread" (over all GPUs).
-        dtype: of the model's weights and activations.
-        batch_tokens: tokens of a padded batch at most.
-        resamples: bootstrap draws, and permutations of the null.
-        baseline: measure the same architecture with random weights, too.
-        stop_words: a file of stop words, one a line; None for the corpus's language.
-        measure: measures of your own beside those of the package (see `probe.measures.registry`).
+        model: A model (see `probe models`).
+        corpus: A corpus: a name (see `probe corpora`) or a path.
+        theta: Ambiguity threshold.
+        documents: Read at most so many documents.
+        sample: With `documents`: the first, or random ones.
+        unit: What is a text to the topic model: document, passage or sentence.
+        text_field: Field of the text.
+        title_field: Field of the title.
+        language: Language of the corpus (ISO 639).
+        encoding: Encoding of text files.
+        passages: Probe so many passages, drawn at random.
+        held_out: Probe only passages of documents that `probe pretrain` keeps out of a training on the corpus.
+        max_length: Tokens of a passage at most, special tokens included.
+        attention: Of an encoder-decoder: encoder, decoder or cross.
+        lda: How the topic model is fitted; its `random_state` is `seed`.
+        lda_seeds: Fit so many topic models, with the seeds `seed`, `seed` + 1, and so on.
+        seed: Of everything random: topics, passages, random weights, bootstrap, null.
+        device: A torch device, auto (a GPU where there is one), or spread (over all GPUs: a model too large for one).
+        dtype: float32, bfloat16, float16, or auto: bfloat16 where that is faster.
+        batch_tokens: Tokens of a padded batch at most.
+        resamples: Bootstrap draws, and permutations of the null.
+        baseline: Measure the same architecture with random weights.
+        stop_words: A file of stop words, one a line.
+        measure: A measure of your own, FILE.py:CLASS (see docs/extending.md).
     """
 
     model: tuple[str, ...] = (DEFAULT_MODEL,)

@@ -13,6 +13,7 @@ from probe.results.writing import RUN_FORMAT
 if TYPE_CHECKING:
     import pandas as pd
 
+_OLDEST = 1
 _TEXT = ("model", "weights", "assignment", "measure", "site", "note")
 # Columns a table must have to be shown; a run may write more.
 _RATIOS = tuple(f"{measure}_ratio{end}" for measure in ("cosine", "dot", "attention") for end in ("", "_low", "_high"))
@@ -125,8 +126,9 @@ def open_run(folder: Path | str) -> FinishedRun:
         raise ProbeError(
             f"{folder} is of a newer probe (format {written}; this one reads {RUN_FORMAT}): upgrade topic-probe."
         )
-    if written < RUN_FORMAT:
+    if written < _OLDEST:
         raise ProbeError(
-            f"{folder} is of an older probe (format {written}; this one reads {RUN_FORMAT}): repeat its run."
+            f"{folder} is of an older probe (format {written}; this one reads {_OLDEST} to {RUN_FORMAT}): repeat "
+            "its run."
         )
     return FinishedRun(folder, info)

@@ -13,21 +13,27 @@ from probe.storage.files import cannot_write
 if TYPE_CHECKING:
     import pandas as pd
 
-RUN_FORMAT = 1
+RUN_FORMAT = 2
+"""Of `run.json`. Format 1 also held timings; it is still read."""
+_INDENT = 2
 
 
-def write_results(folder: Path, tables: Mapping[str, pd.DataFrame], info: Mapping[str, Any]) -> None:
-    """Write every table and `run.json` into a folder (see `probe.storage.files.whole_set`).
+def write_results(
+    folder: Path, tables: Mapping[str, pd.DataFrame], info: Mapping[str, Any], seconds: Mapping[str, float]
+) -> None:
+    """Write every table, `run.json` and `timings.json` into a folder (see `probe.storage.files.whole_set`).
 
     Args:
         folder: a folder that is there.
         tables: frames by file name without `.csv`.
-        info: content of `run.json`.
+        info: content of `run.json`: the same for every repetition of a run.
+        seconds: content of `timings.json`.
     """
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False, encoding="utf-8", lineterminator="\n")
-    text = json.dumps(info, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    (folder / "run.json").write_text(text, encoding="utf-8")
+    for name, content in (("run.json", info), ("timings.json", seconds)):
+        text = json.dumps(content, indent=_INDENT, sort_keys=True, ensure_ascii=False) + "\n"
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def check_writable(folder: Path) -> None:

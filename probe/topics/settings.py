@@ -28,7 +28,7 @@ class LdaSettings:
         eta: Dirichlet prior of a topic's words: a number, or ``symmetric`` (1/T), ``auto`` (learned; only by
             gensim).
         iterations: gensim: most rounds of inference a document gets in a pass; tomotopy: sweeps of the
-            sampler over the corpus. None becomes the engine's entry in `DEFAULT_ITERATIONS`.
+            sampler over the corpus.
         random_state: Seed.
 
     Raises:

@@ -145,3 +145,11 @@ def test_a_folder_that_is_no_whole_run_is_refused_in_one_sentence(folder, spoil,
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(ProbeError, match="is no folder"):
         table(tmp_path / "nowhere")
+
+
+def test_a_folder_of_the_earlier_format_is_still_read(folder, tmp_path):
+    other = save_run(tmp_path / "other", ["bert-base-uncased", "my_model|50%"])
+    info = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(info | {"format": 1, "seconds": {"total": 12.5}}))
+    assert "my_model|50%" in _run("table", folder)
+    assert "1.2" in _run("compare", folder, other)

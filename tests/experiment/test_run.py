@@ -53,7 +53,11 @@ def test_files_have_the_columns_of_the_contract_and_equal_the_frames(finished):
         "layers": LAYER_COLUMNS,
         "topics": TOPIC_COLUMNS,
     }
-    assert {path.name for path in folder.iterdir()} == {f"{name}.csv" for name in columns} | {"run.json", "figures"}
+    assert {path.name for path in folder.iterdir()} == {f"{name}.csv" for name in columns} | {
+        "run.json",
+        "timings.json",
+        "figures",
+    }
     for name, expected in columns.items():
         frame = pd.read_csv(folder / f"{name}.csv", keep_default_na=False, na_values=[""])
         assert list(frame.columns) == expected
@@ -111,7 +115,7 @@ def test_same_arguments_give_the_same_bytes_without_the_cache(finished, tiny_mod
         lda=_lda(),
         **SMALL,
     )
-    for path in folder.glob("*.csv"):
+    for path in (*folder.glob("*.csv"), folder / "run.json"):
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
 
 
