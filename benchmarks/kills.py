@@ -78,7 +78,7 @@ def trial(place: Path, moment: float, expected: dict[str, bytes]) -> dict[str, A
         "killed_at": round(moment, 3),
         "during": stages[-1],
         "left": left,
-        "found": [line.rstrip(".") for line in notes if "found finished" in line or "goes on after" in line],
+        "found": [line.rstrip(".") for line in notes if "already finished" in line or "goes on after" in line],
         "different": sorted(name for name in expected.keys() | found.keys() if expected.get(name) != found.get(name)),
         "still_left": sorted(path.name for path in place.rglob("*") if _TEMPORARY.search(path.name)),
     }

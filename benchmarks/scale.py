@@ -7,7 +7,7 @@ finished. The model is a tiny BERT with random weights. A corpus that is not nam
 topics over the words of the Wikipedia sample, seeded), large enough for the passages.
 
 Ranks: `torchrun --nproc-per-node 2 -m probe run` against `probe run`, one thread each, with minilm on the Wikipedia
-sample; in turns, tokens and topics found finished. Passages a second are those of the pass (`seconds` in run.json);
+sample; in turns, tokens and topics already finished. Passages a second are those of the pass (`seconds` in run.json);
 all numbers of all tables are compared.
 """
 

@@ -25,7 +25,9 @@ import torch
 from common import SIZES, parser, pass_reader, plain_module, processor_seconds, random_model, sample_plan, write
 from transformers import PreTrainedModel
 
+from probe.experiment.plan import Plan
 from probe.experiment.settings import RunSettings
+from probe.experiment.topics import Topics
 from probe.models.devices import choose_dtype
 from probe.text.passages import pack, padding_share
 from probe.topics.assignment import Assignment, assign_topics
@@ -89,6 +91,21 @@ def topics_of_tokens(assignment: Assignment, dictionary: np.ndarray, vocabulary:
     return topics
 
 
+def passages_and_topics(
+    topics_of_sample: Topics, plan: Plan, assignment: Assignment
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Token ids of each passage, and the topic of each of its tokens."""
+    topic_of_token = topics_of_tokens(assignment, topics_of_sample.bags.words, len(topics_of_sample.text.vocabulary))
+    before, after = list(topics_of_sample.text.specials.before), list(topics_of_sample.text.specials.after)
+    passages, topics = [], []
+    for start, stop in zip(plan.batch_maker.passages.start, plan.batch_maker.passages.stop, strict=True):
+        text = np.asarray(topics_of_sample.text.tokens.ids[start:stop])
+        passages.append(np.concatenate([before, text, after]))
+        carried = np.where(topics_of_sample.text.tokens.is_word[start:stop], topic_of_token[text], -1)
+        topics.append(np.pad(carried, (len(before), len(after)), constant_values=-1))
+    return passages, topics
+
+
 def main() -> None:
     command = parser(__doc__, turns=10)
     command.add_argument("--passages", type=int, default=1000)
@@ -99,15 +116,8 @@ def main() -> None:
         topics_of_sample, plan = sample_plan(Path(folder), passages=arguments.passages)
     maker, dtype = plan.batch_maker, choose_dtype("auto", "cpu")
     assignment = assign_topics(topics_of_sample.topic_word[0], THETA, "single")
-    topic_of_token = topics_of_tokens(assignment, topics_of_sample.bags.words, len(topics_of_sample.text.vocabulary))
     surfaces = np.unique(topics_of_sample.text.vocabulary.surfaces, return_inverse=True)[1]
-    before, after = list(topics_of_sample.text.specials.before), list(topics_of_sample.text.specials.after)
-    passages, topics = [], []
-    for start, stop in zip(maker.passages.start, maker.passages.stop, strict=True):
-        text = np.asarray(topics_of_sample.text.tokens.ids[start:stop])
-        passages.append(np.concatenate([before, text, after]))
-        carried = np.where(topics_of_sample.text.tokens.is_word[start:stop], topic_of_token[text], -1)
-        topics.append(np.pad(carried, (len(before), len(after)), constant_values=-1))
+    passages, topics = passages_and_topics(topics_of_sample, plan, assignment)
     module, model = plain_module(SIZES["BERT-base"], attention="eager"), random_model(SIZES["BERT-base"], dtype)
     script = Script(module, passages, topics, surfaces)
     probe = pass_reader(model, plan.probed.pairs, plan.probed.documents)
@@ -138,8 +148,7 @@ def main() -> None:
     )
     np.testing.assert_array_equal(pairs, script.pairs)
     means = found / pairs
-    tolerance = torch.finfo(getattr(torch, dtype)).eps
-    np.testing.assert_allclose(means, script.means(), rtol=tolerance)
+    np.testing.assert_allclose(means, script.means(), rtol=torch.finfo(getattr(torch, dtype)).eps)
     total = {way: sum(row[way] for row in rows) for way in ("script_seconds", "probe_seconds")}
     report = {
         "passages": len(passages),

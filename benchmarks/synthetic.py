@@ -14,8 +14,9 @@ import time
 
 import torch
 
+from probe.synthetic.runs import Training
 from probe.synthetic.topic_model import Masking, TopicModel
-from probe.synthetic.training import Training, train
+from probe.synthetic.training import train
 from probe.synthetic.transformer import Architecture
 
 

@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/whole_run.py [--passages N] [--turns N] [--out results/benchmarks]
 
-The run is `probe run` with nothing found finished. The parts are tokenizing the same texts, fitting the same topic
+The run is `probe run` with an empty cache. The parts are tokenizing the same texts, fitting the same topic
 model to the same bags of words, and plain SDPA forward passes of the trained and the random minilm over the same
 batches, in the run's type. In turns in one process; processor time; medians. What imports cost is in neither.
 

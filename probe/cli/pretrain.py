@@ -46,7 +46,7 @@ def pretrain(
 
     progress = Silent() if quiet else ConsoleProgress()
     with progress.stage("Starting"):
-        from probe.pretraining.training import PretrainSettings
+        from probe.pretraining.settings import PretrainSettings
         from probe.pretraining.training import pretrain as train
 
     settings = PretrainSettings(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from probe.synthetic.runs import Result
     from probe.synthetic.topic_model import Masking, TopicModel
-    from probe.synthetic.training import Result
 
 app = typer.Typer(
     name="synthetic",
@@ -202,8 +202,8 @@ def train(
     Example: [bold]probe synthetic train --learning-rate 0.003 --learning-rate 0.01 --seed 0 --seed 1[/bold]
     """
     from probe.show.progress import ConsoleProgress
+    from probe.synthetic.runs import Training
     from probe.synthetic.topic_model import Documents, Masking, TopicModel
-    from probe.synthetic.training import Training
     from probe.synthetic.training import train as train_runs
     from probe.synthetic.transformer import Architecture, Initialization
 
@@ -324,7 +324,7 @@ def reproduce(
     Example: [bold]probe synthetic reproduce table3 --out DIR[/bold]
     """
     from probe.show.progress import ConsoleProgress
-    from probe.synthetic.reproduce import reproduce as make
+    from probe.synthetic.reproduction.targets import reproduce as make
 
     _use_one_thread()
     make(target, out, ConsoleProgress())

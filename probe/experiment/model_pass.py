@@ -1,4 +1,4 @@
-"""Stage four: a model's one pass over the passages, shared among ranks, kept as it goes, found finished."""
+"""Stage four: a model's one pass over the passages, shared among ranks, kept as it goes, and not made twice."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _kept(source: ModelSource, weights: Weights, topics: Topics, context: Contex
         there = [one for one in loaded if one is not None]
         if len(there) == len(read):
             note = "" if sizes == asked else ", made for a wider theta"
-            context.progress.note(f"Pass of {source.name} ({weights}): found finished{note}.")
+            context.progress.note(f"Pass of {source.name} ({weights}): already finished{note}.")
             return _Kept(plan_pass(topics, sizes, context), key, _together(there), [])
         if sizes == asked:
             partly = there

@@ -105,7 +105,7 @@ def tokenize_corpus(source: ModelSource, opened: OpenText, context: Context) -> 
             return None
         folder, found = context.cache.make("tokens", key, write_tokens)
         if found:
-            progress.note(f"Tokens of {corpus.name} for {source.name}: found finished.")
+            progress.note(f"Tokens of {corpus.name} for {source.name}: already finished.")
         tokens = Tokens.load(folder)
         report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     if len(np.unique(tokens.whole)) < 2:

@@ -84,7 +84,7 @@ def _fitted(bags: Bags, lda: LdaSettings, key: dict[str, Any], unit: str, contex
     with context.timed("lda"):
         folder, found = context.cache.make("topics", key, write)
     if found:
-        context.progress.note(f"Topics of seed {lda.random_state}: found finished.")
+        context.progress.note(f"Topics of seed {lda.random_state}: already finished.")
     return np.load(folder / "topic_word.npy")
 
 

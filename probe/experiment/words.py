@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from probe.experiment.estimation import Measured
-from probe.show.figures import WordDots, choose_words, find_words
+from probe.show.words import WordDots, choose_words, find_words
 from probe.topics.lda import npmi
 
 

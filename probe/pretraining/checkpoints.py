@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from probe.errors import ProbeError
-from probe.pretraining.training import CHECKPOINTS
+from probe.pretraining.settings import CHECKPOINTS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,6 +13,7 @@ from probe.storage.files import whole_file
 # Okabe and Ito's blue, vermilion and green, told apart by every kind of colour vision.
 BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#6E6E6E"
 DIVERGING, SEQUENTIAL = "RdBu_r", "viridis"
+NO_VALUE = "#D9D9D9"
 # matplotlib's own font holds Latin, Greek and Cyrillic; one of these, where installed, holds the other scripts.
 _MORE_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Sans Bengali")
 _STYLE = {

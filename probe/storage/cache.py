@@ -87,7 +87,7 @@ class Cache:
         """The folder of an entry, written by `write(folder)` unless it is there already.
 
         Returns:
-            The folder, and whether it was found finished.
+            The folder, and whether it was finished before.
         """
         if found := self.find(kind, key):
             return found, True

@@ -23,12 +23,11 @@ def compare(model: TopicModel, masking: Masking) -> dict[str, Entry]:
         model: The topic model, with τ.
         masking: p_m, p_c, p_r.
     """
-    notes = []
+    notes: list[str] = []
     optimum = theory.theorem2(model, masking)
-    v = model.words_per_topic
     report: dict[str, Entry] = {
         "topics": float(model.topics),
-        "words_per_topic": float(v),
+        "words_per_topic": float(model.words_per_topic),
         "topics_per_document": float(model.topics_per_document or 0),
         "p_mask": masking.p_mask,
         "p_correct": masking.p_correct,
@@ -38,50 +37,8 @@ def compare(model: TopicModel, masking: Masking) -> dict[str, Entry]:
         "value_different_topic": optimum.different_topic,
         "embedding_gap": theory.embedding_gap(model, masking),
     }
-    # The rows of [MASK], the first word and the last: by symmetry every row is one of these.
-    rows = [0, 1, model.vocabulary - 1]
-    try:
-        found = verification.least_squares_value(model, masking, rows)
-        expected = optimum.matrix(model, rows)
-        report |= {
-            "numeric_value_mask_column": float(found[1, 0]),
-            "numeric_value_same_topic": float(found[1, 1 : v + 1].mean()),
-            "numeric_value_different_topic": float(found[1, v + 1 :].mean()),
-            "numeric_embedding_gap": float(found[1, 1 : v + 1].mean() - found[1, v + 1 :].mean()),
-            "value_largest_difference": float(np.abs(found - expected).max()),
-        }
-    except ProbeError as refusal:
-        notes.append(str(refusal))
-        for name in ("mask_column", "same_topic", "different_topic"):
-            report[f"numeric_value_{name}"] = None
-        report |= {"numeric_embedding_gap": None, "value_largest_difference": None}
-    third = theory.theorem3(model, masking)
-    block = verification.best_attention(model, masking, "block")
-    report |= {
-        "theorem3_low": third.low,
-        "theorem3_high": third.high,
-        "theorem3_low_from_proof": theory.theorem3(model, masking, from_proof=True).low,
-        "theorem3_gamma": block.gamma,
-        "theorem3_holds": block.gamma in third,
-    }
-    diagonal = verification.best_attention(model, masking, "diagonal")
-    report |= {"theorem5_beta": diagonal.beta, "theorem5_alpha": diagonal.alpha}
-    try:
-        fifth = theory.theorem5(model, masking)
-        report |= {
-            "theorem5_beta_low": fifth.beta.low,
-            "theorem5_beta_high": fifth.beta.high,
-            "theorem5_alpha_over_beta": fifth.alpha_over_beta,
-            "theorem5_holds": diagonal.beta in fifth.beta and diagonal.alpha < fifth.alpha_over_beta * diagonal.beta,
-        }
-    except ProbeError as refusal:
-        notes.append(str(refusal))
-        report |= {
-            "theorem5_beta_low": None,
-            "theorem5_beta_high": None,
-            "theorem5_alpha_over_beta": None,
-            "theorem5_holds": None,
-        }
+    report |= _numeric_value(model, masking, optimum, notes)
+    report |= _attention(model, masking, notes)
     if not (masking.p_mask < 0.5 and masking.p_correct == masking.p_random < 0.5):
         notes.append("Assumption 4 of Theorems 3 and 5 (p_m < 1/2, p_c = p_r < 1/2) does not hold here.")
     report["notes"] = " ".join(notes)
@@ -89,3 +46,46 @@ def compare(model: TopicModel, masking: Masking) -> dict[str, Entry]:
     return {
         name: None if isinstance(entry, float) and not np.isfinite(entry) else entry for name, entry in report.items()
     }
+
+
+def _numeric_value(
+    model: TopicModel, masking: Masking, optimum: theory.ValueOptimum, notes: list[str]
+) -> dict[str, Entry]:
+    """W^V of least squares beside Theorem 2's; a missing number is None, and `notes` says why."""
+    v = model.words_per_topic
+    # The rows of [MASK], the first word and the last: by symmetry every row is one of these.
+    rows = [0, 1, model.vocabulary - 1]
+    names = [f"numeric_value_{name}" for name in ("mask_column", "same_topic", "different_topic")]
+    names += ["numeric_embedding_gap", "value_largest_difference"]
+    try:
+        found = verification.least_squares_value(model, masking, rows)
+    except ProbeError as refusal:
+        notes.append(str(refusal))
+        return dict.fromkeys(names)
+    same, different = float(found[1, 1 : v + 1].mean()), float(found[1, v + 1 :].mean())
+    largest = float(np.abs(found - optimum.matrix(model, rows)).max())
+    return dict(zip(names, (float(found[1, 0]), same, different, same - different, largest), strict=True))
+
+
+def _attention(model: TopicModel, masking: Masking, notes: list[str]) -> dict[str, Entry]:
+    """Theorems 3 and 5 beside the minimizers of the exact loss; a missing number is None, and `notes` says why."""
+    third = theory.theorem3(model, masking)
+    block = verification.best_attention(model, masking, "block")
+    diagonal = verification.best_attention(model, masking, "diagonal")
+    report: dict[str, Entry] = {
+        "theorem3_low": third.low,
+        "theorem3_high": third.high,
+        "theorem3_low_from_proof": theory.theorem3(model, masking, from_proof=True).low,
+        "theorem3_gamma": block.gamma,
+        "theorem3_holds": block.gamma in third,
+        "theorem5_beta": diagonal.beta,
+        "theorem5_alpha": diagonal.alpha,
+    }
+    names = ("theorem5_beta_low", "theorem5_beta_high", "theorem5_alpha_over_beta", "theorem5_holds")
+    try:
+        fifth = theory.theorem5(model, masking)
+    except ProbeError as refusal:
+        notes.append(str(refusal))
+        return report | dict.fromkeys(names)
+    holds = diagonal.beta in fifth.beta and diagonal.alpha < fifth.alpha_over_beta * diagonal.beta
+    return report | dict(zip(names, (fifth.beta.low, fifth.beta.high, fifth.alpha_over_beta, holds), strict=True))

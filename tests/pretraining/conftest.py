@@ -1,8 +1,9 @@
 import pytest
 
 from probe.pretraining.architectures import FAMILIES
+from probe.pretraining.settings import PretrainSettings
 from probe.pretraining.tokenizers import train_tokenizer
-from probe.pretraining.training import PretrainSettings, pretrain
+from probe.pretraining.training import pretrain
 
 
 @pytest.fixture(scope="session")

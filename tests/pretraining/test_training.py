@@ -12,7 +12,8 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from probe.errors import ProbeError
 from probe.pretraining.architectures import FAMILIES
 from probe.pretraining.passages import split_passages
-from probe.pretraining.training import PretrainSettings, pretrain
+from probe.pretraining.settings import PretrainSettings
+from probe.pretraining.training import pretrain
 from probe.text.passages import SpecialTokens
 from probe.text.tokens import Tokens
 

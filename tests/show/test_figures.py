@@ -7,7 +7,8 @@ import pytest
 
 from probe.errors import ProbeError
 from probe.show import figures
-from probe.show.figures import WordDots, choose_words, draw_figures, find_words
+from probe.show.figures import draw_figures
+from probe.show.words import WordDots, choose_words, find_words
 from tests.finished_runs import make_tables
 
 WORDS = WordDots(["music", "opera", "law", "court"], [4, 4, 9, 9], np.arange(16.0).reshape(4, 4) / 16)

@@ -12,7 +12,9 @@ from probe.experiment.progress import Silent
 from probe.synthetic import figures
 from probe.synthetic.comparison import compare
 from probe.synthetic.published import TABLE_3, TABLE_4
-from probe.synthetic.reproduce import TARGETS, Setting, failed, reproduce, two_stage_score
+from probe.synthetic.reproduction.setting import Setting, failed
+from probe.synthetic.reproduction.targets import TARGETS, reproduce
+from probe.synthetic.reproduction.two_stages import two_stage_score
 from probe.synthetic.topic_model import Masking, TopicModel
 
 

@@ -4,9 +4,11 @@ import torch
 
 from probe.errors import ProbeError
 from probe.synthetic import theory, verification
+from probe.synthetic.batches import batches, make_batch
 from probe.synthetic.measures import value_scores
+from probe.synthetic.runs import Training
 from probe.synthetic.topic_model import Documents, Masking, TopicModel, mask_documents
-from probe.synthetic.training import Training, batches, make_batch, train
+from probe.synthetic.training import train
 from probe.synthetic.transformer import Architecture, Initialization
 
 MODEL = TopicModel(topics=4, words_per_topic=3, topics_per_document=2, lengths=(40, 60))

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from probe.errors import ProbeError
 from probe.synthetic import measures
+from probe.synthetic.batches import make_batch
 from probe.synthetic.topic_model import Masking, TopicModel, mask_documents
-from probe.synthetic.training import make_batch, prediction_loss
+from probe.synthetic.training import prediction_loss
 from probe.synthetic.transformer import (
     Architecture,
     Initialization,
