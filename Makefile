@@ -22,7 +22,7 @@ bench: $(VENV)/run-ready
 	done
 	$(BIN)/python benchmarks/table.py
 
-# Without a GPU the CPU build of torch is wanted: a few hundred MB instead of several GB. An index
+# Without a GPU, torch comes in its CPU build: a few hundred MB instead of several GB. An index
 # that does not label it (+cpu) serves its own build of the same version.
 $(VENV)/torch-ready: constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -32,7 +32,7 @@ def choose_device(name: str, number: int | None = None) -> str:
     try:
         torch.empty(0, device=name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ProbeError(f"--device {name} is not to be had on this machine: use cpu, or leave it out.") from error
+        raise ProbeError(f"--device {name} is not available on this machine: use cpu, or leave it out.") from error
     return name
 
 

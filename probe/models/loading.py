@@ -156,7 +156,7 @@ def check_attention(name: str, family: Family, attention: str) -> None:
     if attention not in ATTENTIONS:
         raise ProbeError(f"--attention {attention} is not known: use one of {', '.join(ATTENTIONS)}.")
     if attention != "encoder" and attention not in family.attentions:
-        raise ProbeError(f"--attention {attention} is not to be had from {name}, a {family.name} model: leave it out.")
+        raise ProbeError(f"--attention {attention} is not available for {name}, a {family.name} model: leave it out.")
 
 
 def _built(build: Callable[[], Any], failure: str) -> Any:

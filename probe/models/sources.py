@@ -24,7 +24,7 @@ PAPER_MODELS = {
 }
 MINILM = "minilm"
 PAPER = "paper"
-# One small model of each of the paper's families, trained by `probe pretrain`; docs/zoo.md.
+# One small model of each of the paper's families, trained by `probe pretrain`; each folder holds its card.
 ZOO = "zoo"
 ZOO_MODELS = tuple(f"{ZOO}/{family.lower()}" for family in PAPER_MODELS)
 # Names that mean several models.
