@@ -224,9 +224,9 @@ def test_attention_heard_wrongly_is_noticed(bert, monkeypatch):
 @pytest.mark.parametrize(
     ("family", "attention", "reason"),
     [
-        ("bert", "cross", "--attention cross is not to be had"),
-        ("bert", "decoder", "--attention decoder is not to be had"),
-        ("gpt2", "cross", "--attention cross is not to be had"),
+        ("bert", "cross", "--attention cross is not available"),
+        ("bert", "decoder", "--attention decoder is not available"),
+        ("gpt2", "cross", "--attention cross is not available"),
         ("bart", "sideways", "--attention sideways is not known"),
     ],
 )
