@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ _WEIGHT_DECAY = 0.01
 _LARGEST_GRADIENT = 1.0
 _HELD_OUT_BATCHES = 4
 _ROWS_OF_NORMS = 200
+# Where matrix products are in bfloat16; the weights, the softmax and the sums stay in float32.
+_MIXED_PRECISION = frozenset({"cuda"})
 
 
 @dataclass
@@ -138,7 +141,8 @@ class TrainingLoop:
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         input_ids, mask = (part.to(self.device) for part in self.passages.batch(self.step, self._batch))
-        losses = self.objective.losses(input_ids, mask)
+        with self._precision():
+            losses = self.objective.losses(input_ids, mask)
         losses["loss"].backward()
         torch.nn.utils.clip_grad_norm_(self.objective.parameters(), _LARGEST_GRADIENT)
         self._optimizer.step()
@@ -152,6 +156,12 @@ class TrainingLoop:
         seen = int(mask.sum()) + (self.history.losses[-1]["tokens"] if self.history.losses else 0)
         self.history.losses.append({"step": self.step + 1, "tokens": seen, "learning_rate": rate, **values})
         return values
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        import torch
+
+        kind = torch.device(self.device).type
+        return torch.autocast(kind, torch.bfloat16, enabled=kind in _MIXED_PRECISION)
 
     def _record_norms(self) -> None:
         from probe.pretraining.norms import attention_norms
@@ -186,7 +196,7 @@ class TrainingLoop:
 
         total: dict[str, float] = {}
         self.objective.eval()
-        with torch.no_grad():
+        with torch.no_grad(), self._precision():
             for number in range(_HELD_OUT_BATCHES):
                 torch.manual_seed(_step_seed(self.settings.seed, number))
                 ids, mask = (part.to(self.device) for part in self.held_out.batch(number, self._batch))

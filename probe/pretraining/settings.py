@@ -33,7 +33,7 @@ class PretrainSettings:
         documents: read at most so many documents of the corpus; None for all.
         checkpoint_every: steps between two checkpoints; None for a tenth of the steps.
         device: a torch device, or "auto": a GPU where there is one.
-        dtype: of the saved weights; the training is in float32.
+        dtype: of the saved weights. The training is in float32, on a GPU with matrix products in bfloat16.
     """
 
     family: str

@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from probe.errors import ProbeError
@@ -71,6 +73,18 @@ def test_a_killed_training_ends_with_the_same_bytes(settings, tmp_path, family):
     for name in ("model.safetensors", "tokenizer.json", "training.csv", "held_out.csv", "norms.csv"):
         assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
     assert not list(tmp_path.glob("*/training.pt")) and not list(tmp_path.glob("*/.*"))
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_matrix_products_in_bfloat16_change_a_loss_by_rounding_alone(settings, tmp_path, monkeypatch, family):
+    settings = replace(settings, family=family)
+    pretrain(settings, tmp_path / "float32")
+    monkeypatch.setattr("probe.pretraining.loop._MIXED_PRECISION", {"cpu"})
+    pretrain(settings, tmp_path / "mixed")
+    whole, mixed = (pd.read_csv(tmp_path / name / "training.csv")["loss"] for name in ("float32", "mixed"))
+    assert not whole.equals(mixed)
+    np.testing.assert_allclose(mixed, whole, rtol=5e-3)
+    assert {value.dtype for value in load_file(tmp_path / "mixed" / "model.safetensors").values()} == {torch.float32}
 
 
 class Beginning(KilledAt):
