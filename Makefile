@@ -1,9 +1,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+CONSTRAINTS ?= constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint $(CONSTRAINTS)
 
-.PHONY: run test bench clean
+.PHONY: run test bench docs clean
 
 # The default experiment: Tables 1, 2 and 5 for a trained BERT on the Wikipedia sample.
 run: $(VENV)/run-ready
@@ -22,12 +23,21 @@ bench: $(VENV)/run-ready
 	done
 	$(BIN)/python benchmarks/table.py
 
+# The pages of docs/ as a site in site/. No torch, so an environment of its own.
+docs: .venv-docs/ready
+	.venv-docs/bin/mkdocs build --quiet
+
+.venv-docs/ready: constraints.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt mkdocs-material
+	@touch $@
+
 # Without a GPU, torch comes in its CPU build: a few hundred MB instead of several GB. An index
 # that does not label it (+cpu) serves its own build of the same version.
-$(VENV)/torch-ready: constraints.txt
+$(VENV)/torch-ready: $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
 	@echo "Installing torch ..."
-	@nvidia-smi >/dev/null 2>&1 || $(PIP) "torch==$$(sed -n 's/^torch==//p' constraints.txt)+cpu" 2>/dev/null || true
+	@nvidia-smi >/dev/null 2>&1 || $(PIP) "torch==$$(sed -n 's/^torch==//p' $(CONSTRAINTS))+cpu" 2>/dev/null || true
 	$(PIP) torch
 	@touch $@
 
@@ -41,4 +51,4 @@ $(VENV)/test-ready: $(VENV)/run-ready
 	@touch $@
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-docs site

@@ -104,7 +104,7 @@ def _option(one: Field[Any], kind: Any, text: str, panel: str, layout: Layout) -
         rich_help_panel=panel or None,
         show_default=layout.shown.get(one.name, True),
     )
-    annotation: Any = Annotated[_typed(kind), option]  # type: ignore[valid-type]
+    annotation: Any = Annotated[_typed(kind), option]
     return inspect.Parameter(parameter, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

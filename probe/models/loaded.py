@@ -129,7 +129,7 @@ class LoadedModel:
                 if heard == self.layers:
                     raise _AllHeardError
 
-        def embeddings(module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> None:
+        def embeddings(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             nonlocal embedded
             del module
             if on_embeddings is not None and not embedded:

@@ -87,10 +87,10 @@ def compare(runs: Sequence[FinishedRun], number: int) -> pd.DataFrame:
         raise ProbeError("One run is named twice: name each folder once.")
     tables = [run.table(f"table{number}") for run in runs]
     by_model = any(table["model"].nunique() > 1 for table in tables)
-    found: list[dict[tuple, tuple[str, _Values]]] = []
+    found: list[dict[tuple[Any, ...], tuple[str, _Values]]] = []
     for run, table in zip(runs, tables, strict=True):
         measures = run.table("measures") if number != 2 else None
-        mine: dict[tuple, tuple[str, _Values]] = {}
+        mine: dict[tuple[Any, ...], tuple[str, _Values]] = {}
         for row in table.to_dict("records"):
             key = (row["model"] if by_model else "", row.get("weights", "pretrained"), row["theta"])
             mine[key] = (row["model"], _values(number, row, measures))

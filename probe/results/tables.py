@@ -56,7 +56,7 @@ def measures_table(results: Iterable[ModelResult]) -> pd.DataFrame:
     rows = []
     for result in results:
 
-        def what(found: MeasuredEstimate) -> tuple:
+        def what(found: MeasuredEstimate) -> tuple[float, bool, int, str, str]:
             order = _SITES.index(found.site) if found.site in _SITES else len(_SITES)
             return (found.assignment.theta, found.assignment.kind != "single", order, found.site, found.measure)
 
