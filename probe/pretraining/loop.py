@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from probe.errors import ProbeError
 from probe.experiment.progress import Progress
+from probe.pretraining.memory import return_free_memory
 from probe.pretraining.settings import CHECKPOINT, CHECKPOINTS, MAX_LENGTH, PretrainSettings, check_same
 from probe.storage.files import whole_file
 
@@ -32,6 +33,7 @@ _WEIGHT_DECAY = 0.01
 _LARGEST_GRADIENT = 1.0
 _HELD_OUT_BATCHES = 4
 _ROWS_OF_NORMS = 200
+_MEMORY_EVERY = 20
 # Where matrix products are in bfloat16; the weights, the softmax and the sums stay in float32.
 _MIXED_PRECISION = frozenset({"cuda"})
 
@@ -112,6 +114,8 @@ class TrainingLoop:
                 losses = self._take_step()
                 self.step += 1
                 bar.at(self.step)
+                if self.step % _MEMORY_EVERY == 0:
+                    return_free_memory()
                 if self.step % self._norms_every == 0 or self.step == steps:
                     self._record_norms()
                 if self.step % self._checkpoint_every == 0 or self.step == steps:
