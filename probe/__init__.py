@@ -21,10 +21,11 @@ __all__ = ["ProbeError", "run"]
 
 
 def run(
-    model: str | Sequence[str] = "minilm",
-    corpus: str = "wikipedia-sample",
+    model: Any = "minilm",
+    corpus: Any = "wikipedia-sample",
     theta: float | Sequence[float] | None = None,
     *,
+    tokenizer: Any = None,
     out: str | Path | None = None,
     cache: str | Path | None = None,
     figures: bool = True,
@@ -35,9 +36,11 @@ def run(
     """Probe models for the topics of a corpus; the command `probe run` as a function.
 
     Args:
-        model: a model or several (see `probe models`).
-        corpus: a corpus (see `probe corpora`).
+        model: a name (see `probe models`), a `Path`, a transformers model, a dict {name: (model, tokenizer)}, or a list
+            of any of them. An object comes back as it was.
+        corpus: a name (see `probe corpora`), a path, or texts (see `corpora.open_corpus`).
         theta: ambiguity threshold or several; the paper's three by default.
+        tokenizer: of a model that is given as an object.
         out: a folder for the files; none are written by default.
         figures: draw the figures, too, where files are written.
         words: words of the figure of dot products; chosen from the topics where none are named.
@@ -51,13 +54,24 @@ def run(
     Raises:
         ProbeError: an argument or an input cannot be used.
     """
+    from probe.experiment.given import Given
     from probe.experiment.run import run_experiment
     from probe.experiment.settings import RunSettings, check_names
+    from probe.models.objects import take_models
 
     check_names(settings)
     if theta is not None:
         settings["theta"] = (theta,) if isinstance(theta, int | float) else tuple(theta)
-    chosen = RunSettings(model=(model,) if isinstance(model, str) else tuple(model), corpus=corpus, **settings)
+    models, objects = take_models(model, tokenizer)
+    texts = None if isinstance(corpus, str) else corpus
+    chosen = RunSettings(model=models, corpus=corpus if texts is None else type(texts).__name__, **settings)
     return run_experiment(
-        chosen, out=out, write=out is not None, figures=figures, words=words, cache=cache, progress=progress
+        chosen,
+        out=out,
+        write=out is not None,
+        figures=figures,
+        words=words,
+        cache=cache,
+        progress=progress,
+        given=Given(objects, texts),
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from probe.errors import ProbeError
+from probe.experiment.given import NOTHING, Given
 from probe.experiment.progress import Progress, Silent
 from probe.experiment.ranks import ALONE, Ranks, join_ranks
 from probe.experiment.settings import RunSettings
@@ -32,6 +33,7 @@ class Context:
     Attributes:
         settings: every argument.
         cache: finished work.
+        given: objects that some of the settings stand for.
         progress: receives the stages.
         ranks: the processes that share the run.
         seconds: what each kind of work has taken.
@@ -40,6 +42,7 @@ class Context:
 
     settings: RunSettings
     cache: Cache
+    given: Given = NOTHING
     progress: Progress = field(default_factory=Silent)
     ranks: Ranks = ALONE
     seconds: dict[str, float] = field(default_factory=dict)
@@ -80,13 +83,19 @@ class Context:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
 
 
-def begin(settings: RunSettings, cache: Path | str | None = None, progress: Progress | None = None) -> Context:
+def begin(
+    settings: RunSettings,
+    cache: Path | str | None = None,
+    progress: Progress | None = None,
+    given: Given = NOTHING,
+) -> Context:
     """Begin a run, together with the other processes that `torchrun` has started.
 
     Args:
         settings: every argument.
         cache: folder of finished work; `probe.storage.cache.default_cache()` by default.
         progress: receives the stages.
+        given: objects that some of the settings stand for.
 
     Raises:
         ProbeError: several processes cannot share such a run.
@@ -96,7 +105,7 @@ def begin(settings: RunSettings, cache: Path | str | None = None, progress: Prog
         raise ProbeError("Several ranks cannot share standard input: save the corpus to a file and name that.")
     if ranks.size > 1 and settings.device == SPREAD:
         raise ProbeError("--device spread is for one process: start probe run without torchrun, or leave it out.")
-    return Context(settings, Cache(cache), progress if progress and ranks.leads else Silent(), ranks)
+    return Context(settings, Cache(cache), given, progress if progress and ranks.leads else Silent(), ranks)
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:

@@ -84,8 +84,10 @@ def _facts(source: ModelSource, weights: Weights, topics: Topics, passed: Passed
     """What `run.json` says of a model and of what it read."""
     plan, sums, text = passed.plan, passed.sums, topics.text
     lengths = plan.batch_maker.lengths
+    given = {"object": type(source.given.model).__name__} if source.given else {}
     return {
         "name": source.name,
+        **given,
         "weights": weights,
         "fingerprint": source.fingerprint,
         "revision": source.revision,

@@ -19,6 +19,7 @@ from probe.measures.protocol import Measure, PassSums
 from probe.measures.reading import PassReader, read_passages
 from probe.measures.registry import identity
 from probe.measures.sums import load_sums, save_sums
+from probe.models.borrowing import borrowed
 from probe.models.families import Weights
 from probe.models.loading import load_model
 from probe.models.sources import ModelSource
@@ -83,18 +84,19 @@ def pass_model(source: ModelSource, weights: Weights, topics: Topics | None, con
         if ranks.size > 1:
             kept = ranks.share(_for_others(kept) if kept else None)
         assert kept is not None
-        with context.progress.stage(f"Loading {source.name} ({weights})"), context.timed("models"):
-            model = load_model(
-                source,
-                weights,
-                attention=context.settings.attention,
-                device=context.device,
-                dtype=context.dtype,
-                random_state=context.settings.seed,
-            )
-        _check_fit(model, kept.plan)
-        with context.timed("passes"):
-            sums = _read(model, kept, sums, context)
+        with borrowed(source):
+            with context.progress.stage(f"Loading {source.name} ({weights})"), context.timed("models"):
+                model = load_model(
+                    source,
+                    weights,
+                    attention=context.settings.attention,
+                    device=context.device,
+                    dtype=context.dtype,
+                    random_state=context.settings.seed,
+                )
+            _check_fit(model, kept.plan)
+            with context.timed("passes"):
+                sums = _read(model, kept, sums, context)
     return Passed(kept.plan, sums) if ranks.leads and kept and sums else None
 
 
@@ -118,6 +120,8 @@ def _kept(source: ModelSource, weights: Weights, topics: Topics, context: Contex
         "dtype": context.dtype,
         "versions": versions(_PACKAGES),
     }
+    if source.given and source.given.nonce and weights == "pretrained":
+        key["nonce"] = source.given.nonce
     read = [measure for measure in context.measures if measure.reads]
     found = [one["sizes"] for one in cache.keys("sums") if one.items() >= key.items()]
     # Sums of other sizes are equal but for rounding.

@@ -23,7 +23,7 @@ def find_models(context: Context) -> list[ModelSource]:
 def _checked(name: str, context: Context) -> ModelSource:
     settings = context.settings
     with context.progress.stage(f"Looking up model {name}"), context.timed("models"):
-        source = find_model(name)
+        source = context.given.models.get(name) or find_model(name)
         config = load_config(source)
         family = family_of(config)
         check_attention(name, family, settings.attention)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from corpora import catalog
+from corpora import Corpus, catalog
 from probe.experiment.context import Context, versions
 from probe.experiment.estimation import Measured
 from probe.experiment.text import OpenText
+from probe.models.sources import OBJECT
 from probe.results.writing import RUN_FORMAT
 
 _PACKAGES = (
@@ -40,7 +41,7 @@ def describe(measured: Sequence[Measured], opened: OpenText, context: Context) -
     named = next((entry.how_read for entry in catalog() if entry.name == settings.corpus), corpus.source)
     return {
         "format": RUN_FORMAT,
-        "arguments": asdict(settings),
+        "arguments": asdict(settings) | _objects(corpus, context),
         "device": context.device,
         "ranks": context.ranks.size,
         "corpus": {
@@ -56,3 +57,19 @@ def describe(measured: Sequence[Measured], opened: OpenText, context: Context) -
         "models": [one.facts for one in measured],
         "versions": {"python": platform.python_version()} | versions(_PACKAGES),
     }
+
+
+def _objects(corpus: Corpus, context: Context) -> dict[str, Any]:
+    """The arguments that were objects, which no name brings back: their class and fingerprint."""
+    given = context.given
+    found: dict[str, Any] = {}
+    if given.models:
+        found["model"] = [
+            f"{OBJECT}{type(source.given.model).__name__}:{source.fingerprint}"
+            if (source := given.models.get(name)) and source.given
+            else name
+            for name in context.settings.model
+        ]
+    if given.corpus is not None:
+        found["corpus"] = f"{OBJECT}{context.settings.corpus}:{corpus.fingerprint()}"
+    return found

