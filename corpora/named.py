@@ -80,7 +80,12 @@ def user_catalog() -> Path:
     """The user's own catalog: ``$PROBE_CATALOG``, else ``probe/catalog.toml`` in the configuration folder."""
     if given := os.environ.get("PROBE_CATALOG"):
         return Path(given)
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "probe" / "catalog.toml"
+    if given := os.environ.get("XDG_CONFIG_HOME"):
+        return Path(given) / "probe" / "catalog.toml"
+    try:
+        return Path.home() / ".config" / "probe" / "catalog.toml"
+    except RuntimeError:  # a user without a home, as in many containers
+        return Path("~/.config/probe/catalog.toml")
 
 
 def catalog() -> list[Entry]:
@@ -93,13 +98,20 @@ def catalog() -> list[Entry]:
     """
     entries = _parse(files("corpora").joinpath("catalog.toml").read_text("utf-8"), "catalog.toml", Path())
     own = user_catalog()
-    if own.is_file() or "PROBE_CATALOG" in os.environ:
+    if "PROBE_CATALOG" in os.environ or _is_file(own):
         try:
             text = own.read_text("utf-8")
         except (OSError, UnicodeError) as error:
             raise CorpusError(f"The catalog {own} cannot be read ({error}); mend it or unset PROBE_CATALOG.") from None
         entries |= _parse(text, str(own), own.parent)
     return list(entries.values())
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a home that may not be looked into
+        return False
 
 
 _TYPES = {field.name: (list if field.name == "namespaces" else str) for field in fields(Entry) if field.name != "name"}

@@ -69,7 +69,7 @@ def open_corpus(
         name = entry.name if language in (None, entry.language) else f"{entry.name}-{language}"
     return Corpus(
         reader,
-        name=re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60] or "corpus",
+        name=_fit_for_a_folder(name),
         source=where,
         language=language or (entry.language if entry else declared or "en"),
         license=recipe.license,
@@ -77,6 +77,12 @@ def open_corpus(
         unit="sentence" if unit == "sentence" else "document",
         selection=_selection(documents, sample, seed),
     )
+
+
+def _fit_for_a_folder(name: str) -> str:
+    """Letters, digits, `_`, `.`, `-`: at most 60 of them, and 120 bytes (a folder's name may have 255)."""
+    name = re.sub(r"[^\w.-]+", "-", name).strip("-.")[:60]
+    return name.encode()[:120].decode(errors="ignore").strip("-.") or "corpus"
 
 
 def _selection(documents: int | None, sample: str, seed: int) -> Selection:

@@ -104,7 +104,11 @@ def _nltk_folders() -> list[Path]:
     given = [Path(part) for part in os.environ.get("NLTK_DATA", "").split(os.pathsep) if part]
     prefixes = [Path(sys.prefix), Path(sys.prefix) / "share", Path(sys.prefix) / "lib"]
     system = [Path(place) for place in ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib")]
-    return given + [place / "nltk_data" for place in (Path.home(), *prefixes, *system)]
+    try:
+        home = [Path.home()]
+    except RuntimeError:  # a user without a home, as in many containers
+        home = []
+    return given + [place / "nltk_data" for place in (*home, *prefixes, *system)]
 
 
 def _from_nltk(language: str) -> StopWords | None:

@@ -8,6 +8,8 @@ from typing import Any
 import typer
 
 from probe.cli import cache, compare, corpora, dynamics, models, pretrain, run, synthetic, table
+from probe.cli.streams import tolerant_output
+from probe.show.foreign import one_line
 
 app = typer.Typer(
     name="probe",
@@ -34,6 +36,11 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 
 def main() -> None:
     """Run the command line; a refusal is one sentence on stderr and exit code 2."""
+    with tolerant_output():
+        _main()
+
+
+def _main() -> None:
     try:
         code = app(standalone_mode=False)
     except _UsageError as error:
@@ -52,5 +59,5 @@ def main() -> None:
 
 
 def _refuse(message: str) -> int:
-    print(f"probe: {message}", file=sys.stderr)
+    print(f"probe: {one_line(message)}", file=sys.stderr)
     return 2

@@ -22,22 +22,23 @@ def cache(
 
       probe cache --clear
     """
-    from rich.console import Console
     from rich.filesize import decimal
     from rich.table import Table
 
+    from probe.show.foreign import one_line
+    from probe.show.terminal import plain_console
     from probe.storage.cache import Cache
 
-    console = Console()
+    console = plain_console()
     found = Cache(folder)
     if clear:
-        console.print(f"{decimal(found.clear())} removed from {found.root}", soft_wrap=True)
+        console.print(one_line(f"{decimal(found.clear())} removed from {found.root}"), soft_wrap=True)
         return
     entries = found.entries()
     table = Table("kind", "entries", "size", box=None, header_style="bold")
     for kind in sorted({entry.kind for entry in entries}):
         mine = [entry.size for entry in entries if entry.kind == kind]
-        table.add_row(kind, str(len(mine)), decimal(sum(mine)))
-    console.print(f"{found.root}: {decimal(sum(entry.size for entry in entries))}", soft_wrap=True)
+        table.add_row(one_line(kind), str(len(mine)), decimal(sum(mine)))
+    console.print(one_line(f"{found.root}: {decimal(sum(entry.size for entry in entries))}"), soft_wrap=True)
     if entries:
         console.print(table)

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 def models() -> None:
     """List the models that can be named, with a line each."""
-    from rich.console import Console
     from rich.table import Table
 
     from probe.models.families import FAMILIES
     from probe.models.sources import known_models
+    from probe.show.terminal import plain_console
 
     table = Table("name", "what it is", box=None, header_style="bold")
     for name, line in known_models():
@@ -20,7 +20,7 @@ def models() -> None:
         note = f" ({family.note})" if family.note else ""
         families.add_row(family.name, ", ".join(family.model_types), ", ".join(family.attentions), read + note)
     families.add_row("others", "any", "encoder", "whichever they have, or refused with the reason")
-    console = Console()
+    console = plain_console()
     console.print(table)
     console.print()
     console.print(families)

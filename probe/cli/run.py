@@ -14,6 +14,7 @@ from probe.topics.settings import LdaSettings
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from probe.experiment.progress import Progress
     from probe.experiment.run import RunResult
 
 _OUTPUT = "Uncertainty and output"
@@ -105,26 +106,22 @@ def _run(
     settings = RunSettings(**settings_from(RunSettings, _RUN, options), lda=lda)
     result = run_experiment(settings, out=out, figures=figures, words=words or (), cache=cache, progress=progress)
     if not quiet:
-        from rich.console import Console
-
         from probe.show.terminal import tables_console
 
-        _show(result, tables_console(), Console(stderr=True, highlight=False, soft_wrap=True))
+        _show(result, tables_console(), progress)
 
 
 run = command(_run, [*options_of(RunSettings, _RUN), *options_of(LdaSettings, _LDA)])
 
 
-def _show(result: RunResult, console: Console, log: Console) -> None:
+def _show(result: RunResult, console: Console, progress: Progress) -> None:
     from probe.models.sources import group_models
     from probe.show.terminal import show_cooccurrence_table, show_ratio_table
 
     show_ratio_table(console, 1, result.tables["table1"], result.tables["measures"])
     show_cooccurrence_table(console, result.tables["table2"])
     show_ratio_table(console, 5, result.tables["table5"], result.tables["measures"])
-    log.print(f"Files: {result.folder}", markup=False)
+    progress.note(f"Files: {result.folder}")
     if result.info["arguments"]["corpus"] == "wikipedia-sample":
         models = " ".join(f"--model {name}" for name in group_models(result.info["arguments"]["model"]))
-        log.print(
-            f"The same at the paper's size: probe run {models} --corpus wikipedia --documents 50000", markup=False
-        )
+        progress.note(f"The same at the paper's size: probe run {models} --corpus wikipedia --documents 50000")

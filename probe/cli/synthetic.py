@@ -113,7 +113,6 @@ def theory(
     if json_output:
         print(json.dumps(report, indent=2))
         return
-    from rich.console import Console
     from rich.table import Table
 
     def shown(name: str) -> str:
@@ -139,7 +138,9 @@ def theory(
     if isinstance(report["theorem5_alpha"], float) and isinstance(report["theorem5_beta"], float):
         ratio = f"{report['theorem5_alpha'] / report['theorem5_beta']:.10g}"
     table.add_row("Theorem 5: α/β below", shown("theorem5_alpha_over_beta"), ratio)
-    console = Console()
+    from probe.show.terminal import plain_console
+
+    console = plain_console()
     console.print(table)
     if report["notes"]:
         console.print(report["notes"])
@@ -250,7 +251,6 @@ def train(
 
 
 def _show(result: Result, model: TopicModel, masking: Masking) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from probe.synthetic.measures import attention_by_class, value_scores
@@ -281,7 +281,9 @@ def _show(result: Result, model: TopicModel, masking: Masking) -> None:
             *(f"{mean:.5f}" for mean in means[run]),
             *((f"{s[run]:.2f}" for s in (scores.block_score, scores.diagonal_score)) if scores else ("-", "-")),
         )
-    Console().print(table)
+    from probe.show.terminal import plain_console
+
+    plain_console().print(table)
 
 
 def _save(result: Result, out: Path) -> None:

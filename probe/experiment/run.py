@@ -11,7 +11,6 @@ pass; rank 0 does the rest.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +24,7 @@ from probe.experiment.text import open_text, tokenize_corpus
 from probe.models.families import WEIGHTS
 from probe.models.sources import group_models
 from probe.results.writing import check_writable
+from probe.show.foreign import file_name, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,5 +107,5 @@ def run_experiment(
 
 def default_folder(settings: RunSettings, corpus_name: str) -> Path:
     """The folder of a run that names none: `results/MODEL-CORPUS`."""
-    models = "+".join(re.sub(r"[^\w.]+", "-", name).strip("-.") for name in group_models(settings.model))
-    return DEFAULT_OUT / f"{models[:80]}-{corpus_name}"
+    models = shortened("+".join(map(file_name, group_models(settings.model))))
+    return DEFAULT_OUT / f"{models}-{corpus_name}"

@@ -97,6 +97,9 @@ class RunSettings:
         object.__setattr__(self, "model", tuple(expand_models(self.model)))
         for theta in self.theta:
             check_theta(theta)
+        for name in self.model:
+            if any("\ud800" <= letter <= "\udfff" for letter in name):
+                raise ProbeError(f"The model's name {name!a} holds bytes that are no UTF-8: rename its folder.")
         if not self.model or not self.theta:
             raise ProbeError("A run needs at least one --model and one --theta.")
         for name, values in (("model", self.model), ("theta", self.theta)):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 RUN_FORMAT = 2
 """Of `run.json`. Format 1 also held timings; it is still read."""
 _INDENT = 2
+# The path of a corpus that is no UTF-8 comes with half surrogate pairs, which JSON writes as \udc80.
+_UNDECODABLE = "backslashreplace"
 
 
 def write_results(
@@ -33,7 +35,7 @@ def write_results(
         table.to_csv(folder / f"{name}.csv", index=False, encoding="utf-8", lineterminator="\n")
     for name, content in (("run.json", info), ("timings.json", seconds)):
         text = json.dumps(content, indent=_INDENT, sort_keys=True, ensure_ascii=False) + "\n"
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8", errors=_UNDECODABLE)
 
 
 def check_writable(folder: Path) -> None:

@@ -6,11 +6,10 @@ Every figure is written as PNG and SVG, and a run repeated gives the same bytes.
 from __future__ import annotations
 
 import logging
-import re
 import shutil
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from probe.errors import ProbeError
 from probe.show.canvas import BLUE, DIVERGING, GREY, NO_VALUE, VERMILION, images, style
+from probe.show.foreign import file_name, one_line
 from probe.show.words import WordDots, draw_words
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def draw_figures(folder: Path, tables: Mapping[str, pd.DataFrame], similarity: M
         figures = {"heads": _heads(tables["layers"])}
         for number in _KINDS:
             figures[f"theta-table{number}"] = _ratio_by_theta(number, tables[f"table{number}"], tables["measures"])
-        for model, words in similarity.items():
-            figures[f"words-{_slug(model)}"] = draw_words(model, words)
+        for name, (model, words) in zip(_file_names(similarity), similarity.items(), strict=True):
+            figures[f"words-{name}"] = draw_words(one_line(model), words)
         files: dict[str, bytes] = {}
         lacking = False
         for name, figure in figures.items():
@@ -67,8 +67,16 @@ def draw_figures(folder: Path, tables: Mapping[str, pd.DataFrame], similarity: M
     return _write(folder / FOLDER, files)
 
 
-def _slug(name: str) -> str:
-    return re.sub(r"[^\w.]+", "-", name).strip("-.") or "model"
+def _file_names(models: Iterable[str]) -> list[str]:
+    """A name for each model's file, no two alike, nor alike where a file system tells no capitals."""
+    found: list[str] = []
+    for model in models:
+        name, number = file_name(model), 1
+        while name.casefold() in map(str.casefold, found):
+            number += 1
+            name = f"{file_name(model)}-{number}"
+        found.append(name)
+    return found
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
@@ -114,7 +122,7 @@ def _heads(layers: pd.DataFrame) -> Any:
             ratios = maps[model, weights]
             axis.set_facecolor(NO_VALUE)
             image = axis.imshow(ratios, cmap=DIVERGING, norm=norm, aspect="auto", interpolation="nearest")
-            axis.set_title(f"{model}\n{weights} weights", loc="left")
+            axis.set_title(f"{one_line(model)}\n{weights} weights", loc="left")
             axis.set_xlabel("head")
             axis.set_ylabel("layer")
             for side in (axis.xaxis, axis.yaxis):
@@ -183,7 +191,7 @@ def _ratio_by_theta(number: int, table: pd.DataFrame, measures: pd.DataFrame) ->
             axis.set_xlim(thetas[0] / 1.35, thetas[-1] * 1.35)
             axis.yaxis.set_major_locator(MaxNLocator(5))
             axis.set_title(measure, loc="left")
-        row[0].set_ylabel(f"{model}\nratio", fontsize=9 if len(model) < 24 else 7)
+        row[0].set_ylabel(f"{one_line(model)}\nratio", fontsize=9 if len(model) < 24 else 7)
     for axis in axes[-1]:
         axis.set_xlabel("theta")
     figure.align_ylabels(axes[:, 0])

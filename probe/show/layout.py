@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from probe.show.foreign import as_markdown, one_line
 from probe.show.views import WITHHELD, Row, View
 
 LineKind = Literal["title", "head", "heading", "row", "minor", "note"]
@@ -92,21 +93,21 @@ def to_text(view: View, width: int) -> str:
         view: the table.
         width: columns of the terminal.
     """
-    return "".join(f"{line}\n" for _, line in text_lines(view, width))
+    return "".join(f"{one_line(line)}\n" for _, line in text_lines(view, width))
 
 
 def to_markdown(view: View) -> str:
     """A table as GitHub-flavoured markdown, its title above and its notes below."""
 
     def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(as_markdown(cell) for cell in cells) + " |"
 
     labels = len(view.label_columns)
     lines = [f"{view.title}", "", line((*view.label_columns, *view.columns))]
     lines.append("|" + "---|" * (labels + 1) + "---:|" * (len(view.columns) - 1))
     lines.extend(line((*group.labels, *row.cells)) for group in view.groups for row in group.rows)
     for note in view.notes:
-        lines += ["", f"\\{note}" if note.startswith(WITHHELD) else note]
+        lines += ["", f"\\{as_markdown(note)}" if note.startswith(WITHHELD) else as_markdown(note)]
     return "\n".join(lines) + "\n"
 
 
@@ -134,6 +135,6 @@ def to_latex(view: View) -> str:
 
 
 def _latex(text: str) -> str:
-    escaped = "".join(_LATEX.get(character, character) for character in text)
+    escaped = "".join(_LATEX.get(character, character) for character in one_line(text))
     # A hyphen is too short for a minus, and for the dash of an empty cell.
     return re.sub(r"(?<![\w.])-(?=\d)", "$-$", "--" if escaped == WITHHELD else escaped)

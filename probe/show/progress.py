@@ -16,6 +16,10 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
+
+from probe.show.foreign import one_line
+from probe.show.terminal import plain_console
 
 _LINE_EVERY = 10.0
 
@@ -53,27 +57,28 @@ class ConsoleProgress:
     """Shows the stages of a run (see `probe.experiment.progress.Progress`)."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._console = plain_console(stderr=True, soft_wrap=True)
 
     @contextmanager
     def stage(self, description: str, total: float | None = None) -> Iterator[_BarStage | _LineStage]:
         """Show one stage until its block ends."""
+        description = one_line(description)
         started = time.monotonic()
         if self._console.is_terminal:
             columns = (
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
+                SpinnerColumn("dots" if self._console.encoding.startswith("utf") else "line"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 TimeElapsedColumn(),
                 TimeRemainingColumn(),
             )
             with Progress(*columns, console=self._console, transient=True) as bars:
                 yield _BarStage(bars, bars.add_task(description, total=total))
-            self._console.print(f"{description}  [dim]{time.monotonic() - started:.1f} s[/dim]")
+            self._console.print(Text.assemble(description, (f"  {time.monotonic() - started:.1f} s", "dim")))
         else:
             self._console.print(description)
             yield _LineStage(self._console, description, total)
 
     def note(self, message: str) -> None:
         """Show a sentence."""
-        self._console.print(message)
+        self._console.print(one_line(message))

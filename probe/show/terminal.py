@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,23 +32,33 @@ class TableFormat(StrEnum):
     latex = "latex"
 
 
-def tables_console() -> Console:
-    """The console for tables: stdout, as wide as the terminal."""
+def plain_console(**options: Any) -> Console:
+    """A console to which text is text: brackets are no markup, and `:smile:` stays what it is.
+
+    Args:
+        options: of `rich.console.Console`.
+    """
     from rich.console import Console
 
-    console = Console(highlight=False)
+    return Console(markup=False, emoji=False, highlight=False, **options)
+
+
+def tables_console() -> Console:
+    """The console for tables: stdout, as wide as the terminal."""
+    console = plain_console()
     # A file or a pipe has no width of its own.
-    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+    return console if console.is_terminal else plain_console(width=_PIPE_WIDTH)
 
 
 def show_view(console: Console, view: View) -> None:
     """Print a table, laid out for the console's width, and an empty line."""
     from rich.text import Text
 
+    from probe.show.foreign import one_line
     from probe.show.layout import text_lines
 
     for kind, line in text_lines(view, console.width):
-        console.print(Text(line, style=_STYLES[kind]), soft_wrap=kind != "note")
+        console.print(Text(one_line(line), style=_STYLES[kind]), soft_wrap=kind != "note")
     console.print()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from probe.errors import ProbeError
 from probe.show.canvas import DIVERGING, NO_VALUE
+from probe.show.foreign import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,6 +94,7 @@ def draw_words(model: str, words: WordDots) -> Any:
     from matplotlib.figure import Figure
 
     size = len(words.surfaces)
+    surfaces = list(map(one_line, words.surfaces))
     topics = np.asarray(words.topics)
     others = np.where(np.eye(size, dtype=bool), np.nan, words.dots)
     same = topics[:, None] == topics
@@ -109,8 +111,8 @@ def draw_words(model: str, words: WordDots) -> Any:
     for start in starts[1:-1]:
         axis.axhline(start - 0.5, color="black", linewidth=0.5)
         axis.axvline(start - 0.5, color="black", linewidth=0.5)
-    axis.set_yticks(range(size), words.surfaces, fontsize=7)
-    axis.set_xticks(range(size), words.surfaces, fontsize=7, rotation=90)
+    axis.set_yticks(range(size), surfaces, fontsize=7)
+    axis.set_xticks(range(size), surfaces, fontsize=7, rotation=90)
     axis.tick_params(length=0)
     right = axis.secondary_yaxis("right")
     middles = [(start + end - 1) / 2 for start, end in pairwise(starts)]

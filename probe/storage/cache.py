@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,13 +25,21 @@ from probe.storage.files import temporary_folder
 logger = logging.getLogger(__name__)
 _MANIFEST = "manifest.json"
 _CHUNK = 1 << 22
+_NO_HOME = Path("~/.cache/topic-probe")
+# Where finished work lies until the process ends, by the folder that should have held it.
+_stand_ins: dict[Path, tempfile.TemporaryDirectory[str]] = {}
 
 
 def default_cache() -> Path:
     """The cache folder: `$PROBE_CACHE`, else `topic-probe` in the user's cache folder."""
     if named := os.environ.get("PROBE_CACHE"):
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "topic-probe"
+    if named := os.environ.get("XDG_CACHE_HOME"):
+        return Path(named) / "topic-probe"
+    try:
+        return Path.home() / ".cache" / "topic-probe"
+    except RuntimeError:  # a user without a home, as in many containers
+        return _NO_HOME
 
 
 def digest(content: Any) -> str:
@@ -60,17 +69,22 @@ class Entry:
 class Cache:
     """A folder of finished work.
 
+    A folder that the user has named must be writable. Where the one in the user's home is not, finished work is kept in
+    a temporary folder that goes with the process, and a line says so.
+
     Args:
         root: the folder; it is made when the first entry is written.
     """
 
     def __init__(self, root: Path | str | None = None):
         self.root = Path(root) if root is not None else default_cache()
+        self._named = root is not None or "PROBE_CACHE" in os.environ
 
     def find(self, kind: str, key: Mapping[str, Any]) -> Path | None:
         """The folder of a finished entry, or None where there is none or it is damaged."""
-        folder = self.root / kind / digest(key)
-        if not folder.is_dir():
+        try:
+            folder = next(path for root in self._roots() if (path := root / kind / digest(key)).is_dir())
+        except (OSError, StopIteration):
             return None
         try:
             manifest = json.loads((folder / _MANIFEST).read_text())
@@ -91,7 +105,7 @@ class Cache:
         """
         if found := self.find(kind, key):
             return found, True
-        folder = self.root / kind / digest(key)
+        folder = self._root_to_write() / kind / digest(key)
         with self._writable(), temporary_folder(folder.parent, ".making-") as temporary:
             write(temporary)
             files = {path.name: file_digest(path) for path in sorted(temporary.iterdir())}
@@ -107,7 +121,7 @@ class Cache:
 
     def unfinished(self, kind: str, key: Mapping[str, Any]) -> Path:
         """The file in which work in progress on an entry is kept until the entry is finished."""
-        folder = self.root / "unfinished"
+        folder = self._root_to_write() / "unfinished"
         with self._writable():
             folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{kind}-{digest(key)}.npz"
@@ -123,7 +137,7 @@ class Cache:
 
     def keys(self, kind: str) -> list[dict[str, Any]]:
         """What decides each finished entry of a kind."""
-        return [_key_in(manifest) for manifest in sorted(self.root.glob(f"{kind}/*/{_MANIFEST}"))]
+        return [_key_in(one) for root in self._roots() for one in sorted(root.glob(f"{kind}/*/{_MANIFEST}"))]
 
     def clear(self) -> int:
         """Remove every entry and all unfinished work; return the bytes freed."""
@@ -135,6 +149,25 @@ class Cache:
                 shutil.rmtree(folder)
         return freed
 
+    def _roots(self) -> list[Path]:
+        stand_in = _stand_ins.get(self.root)
+        return [self.root, *([Path(stand_in.name)] if stand_in and not self._named else [])]
+
+    def _root_to_write(self) -> Path:
+        if self._named:
+            return self.root
+        if self.root not in _stand_ins:
+            reason = _why_not_writable(self.root)
+            if reason is None:
+                return self.root
+            _stand_ins[self.root] = tempfile.TemporaryDirectory(prefix="topic-probe-")
+            logger.warning(
+                "Finished work is not kept: %s cannot be written (%s); name a folder with --cache DIR.",
+                self.root,
+                reason,
+            )
+        return Path(_stand_ins[self.root].name)
+
     @contextmanager
     def _writable(self) -> Iterator[None]:
         try:
@@ -144,6 +177,17 @@ class Cache:
                 f"The cache folder {self.root} cannot be written ({error.strerror or error}): "
                 "name another with --cache DIR or free some space."
             ) from error
+
+
+def _why_not_writable(folder: Path) -> str | None:
+    if folder == _NO_HOME:
+        return "no home is known"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".trying-"):
+            return None
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def _key_in(manifest: Path) -> dict[str, Any]:

@@ -1,9 +1,13 @@
 """Finished work appears whole or not at all, and is used only while it is sound."""
 
+from pathlib import Path
+
 import pytest
 
+import probe
 from probe.errors import ProbeError
 from probe.storage.cache import Cache
+from probe.topics.settings import LdaSettings
 
 
 def _write(text):
@@ -65,3 +69,49 @@ def test_clearing_removes_what_the_cache_made_and_nothing_else(tmp_path):
     assert cache.clear() > 5
     assert cache.entries() == []
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.fixture
+def home(monkeypatch):
+    """Set the home of a user who has named no cache."""
+    monkeypatch.delenv("PROBE_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def put(folder):
+        if folder is None:
+            monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
+        monkeypatch.setenv("HOME", str(folder))
+
+    return put
+
+
+@pytest.mark.parametrize("kind", ["a file", "none"])
+def test_without_a_home_work_goes_on_and_one_line_says_that_nothing_is_kept(tmp_path, home, caplog, kind):
+    (tmp_path / "home").write_text("")
+    home(tmp_path / "home" if kind == "a file" else None)
+    for _ in range(2):
+        folder, found = Cache().make("tokens", {"a": kind}, _write("first"))
+        assert (folder / "file.txt").read_text() == "first"
+        Cache().unfinished("sums", {}).write_text("half")
+    assert found and Cache().keys("tokens") == [{"a": kind}] and Cache().entries() == []
+    assert [record.message.partition(": ")[0] for record in caplog.records] == ["Finished work is not kept"]
+    assert "--cache DIR" in caplog.text
+
+
+def test_a_home_that_can_only_be_read_still_gives_what_it_holds(tmp_path, home, monkeypatch):
+    home(tmp_path)
+    there, _ = Cache().make("tokens", {}, _write("first"))
+    monkeypatch.setattr("probe.storage.cache._why_not_writable", lambda folder: "Read-only file system")
+    assert Cache().make("tokens", {}, _write("second")) == (there, True)
+    made, found = Cache().make("topics", {}, _write("new"))
+    assert not found and tmp_path not in made.parents
+
+
+def test_a_run_without_a_home(tiny_models, small_corpus, tmp_path, home, monkeypatch):
+    home(None)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    probe.run(
+        str(tiny_models("bert")), str(small_corpus), 0.05, passages=30, max_length=48, resamples=20, baseline=False,
+        lda=LdaSettings(topics=4, chunksize=16), out=tmp_path / "out",
+    )  # fmt: skip
+    assert (tmp_path / "out" / "run.json").is_file()
