@@ -1,4 +1,4 @@
-"""Files of columns: Parquet and Arrow."""
+"""Files of columns: Parquet, Arrow and Feather."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ def read_parquet(path: Path, name: str, options: Options) -> Iterator[Document]:
 
 
 def read_arrow(path: Path, name: str, options: Options) -> Iterator[Document]:
-    """Rows of an Arrow file, in the file or the stream format (what `datasets` writes)."""
+    """Rows of an Arrow file, in the file or the stream format (what `datasets` writes); Feather is the former."""
     import pyarrow
 
     try:

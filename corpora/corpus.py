@@ -37,7 +37,7 @@ class Corpus:
 
     Attributes:
         name: Short; fit for the name of a folder.
-        source: Where it is read from: a path, ``hf:...`` or ``-``.
+        source: Where it is read from: a path, ``hf:...``, ``-``, or the class of an object.
         language: ISO 639.
         license: Of the texts; "not stated" where unknown.
         lda_unit: What the LDA reads: "document" or "passage".
@@ -95,6 +95,8 @@ class Corpus:
                 f"{self.source} holds no document with text ({skipped or 'it is empty'}); give another corpus."
             )
         report.finish()
+        if self._report and self._report.text_fingerprint != report.text_fingerprint:
+            raise CorpusError(f"{self.source} gave other texts when it was read again; give what does not change.")
         self._report = report
 
     def _distinct(self, report: ReadingReport) -> Iterator[Document]:
@@ -140,10 +142,13 @@ class Corpus:
         return self._report
 
     def fingerprint(self) -> str:
-        """A key for caches, known before reading: hash of raw bytes, options and reader version."""
+        """A key for caches: hash of raw bytes, options and reader version, known before reading.
+
+        Of an object: hash of its texts, for which it is read.
+        """
         if self._fingerprint is None:
             parts = (
-                self._reader.fingerprint(),
+                self._reader.fingerprint() or self.report().text_fingerprint,
                 repr(self.selection),
                 self.unit,
                 self.language,

@@ -33,10 +33,14 @@ READERS: dict[str, Reader] = {
     ".tsv": read_separated,
     ".parquet": read_parquet,
     ".arrow": read_arrow,
+    ".feather": read_arrow,
 }
 DUMP = ".xml"
-COLUMNS = (".parquet", ".arrow")
+COLUMNS = (".parquet", ".arrow", ".feather")
 """Compressed inside, not as a whole."""
+
+SHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
+"""Endings of spreadsheets, which are not read."""
 
 
 def ending_of(path: Path) -> str | None:
@@ -62,6 +66,8 @@ def check_ending(path: Path) -> None:
     unpack = ARCHIVES.get(path.suffix.lower()) or ARCHIVES.get(inner_ending(path))
     if unpack:
         raise CorpusError(f"{path} is an archive, which is not opened here; unpack it first ({unpack} {path.name}).")
+    if inner_ending(path) in SHEETS:
+        raise CorpusError(f"{path} is a spreadsheet, which is not read; save its sheet as CSV (UTF-8) and give that.")
     if ending_of(path) is None:
         raise CorpusError(f"{path} has an ending that is not known; what can be read: {readable_endings()}.")
 

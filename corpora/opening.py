@@ -5,6 +5,7 @@ import difflib
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from corpora.compression import ENDINGS, inner_ending
 from corpora.corpus import Corpus, Selection
@@ -12,15 +13,18 @@ from corpora.errors import CorpusError
 from corpora.files import DUMP, StandardInput, matches, open_file, open_folder, open_pattern
 from corpora.hub import HubSource
 from corpora.named import Entry, catalog
+from corpora.objects import open_object
 from corpora.source import ARTICLES, Options, Source, unreadable
 from corpora.wikipedia import dump_language
 
 HUB = "hf:"
+OBJECT = "object:"
+"""Before what a record of a run says of a corpus that was an object."""
 STANDARD_INPUT = "-"
 
 
 def open_corpus(
-    source: str,
+    source: Any,
     *,
     text_field: str | None = None,
     title_field: str | None = None,
@@ -35,7 +39,8 @@ def open_corpus(
 
     Args:
         source: A name of the catalog, a file, a folder, a pattern of files (``*.txt``), ``-`` for standard
-            input, or ``hf:owner/name[@revision]:config:split:field``.
+            input, ``hf:owner/name[@revision]:config:split:field``, an object that holds texts (see
+            `corpora.objects.open_object`), or an open corpus, which is handed back.
         text_field: Field that holds the text; "text".
         title_field: Field that holds the title; "title", where there is one.
         language: Of the texts (ISO 639); what the source declares, else "en".
@@ -49,13 +54,18 @@ def open_corpus(
     Raises:
         CorpusError: There is no such corpus, or an option makes no sense.
     """
+    if isinstance(source, Corpus):
+        return _opened(source, text_field, title_field, language, documents, unit)
     if documents is not None and documents < 1:
         raise CorpusError(f"{documents} documents are no corpus; ask for at least 1.")
     if sample not in ("first", "random"):
         raise CorpusError(f"There is no sample {sample!r}; choose 'first' or 'random'.")
     if unit not in (None, "document", "passage", "sentence"):
         raise CorpusError(f"There is no unit {unit!r}; choose 'document', 'passage' or 'sentence'.")
-    entry = next((entry for entry in catalog() if entry.name == source), None)
+    if isinstance(source, Path):
+        source = str(source)
+    named = catalog() if isinstance(source, str) else []
+    entry = next((entry for entry in named if entry.name == source), None)
     where = entry.locate(language) if entry else source
     recipe = entry or Entry(name="")
     options = Options(
@@ -85,6 +95,17 @@ def _fit_for_a_folder(name: str) -> str:
     return name.encode()[:120].decode(errors="ignore").strip("-.") or "corpus"
 
 
+def _opened(corpus: Corpus, *options: Any) -> Corpus:
+    """A corpus that is open already.
+
+    Raises:
+        CorpusError: Options are given that it would have needed when it was opened.
+    """
+    if any(option is not None for option in options):
+        raise CorpusError(f"The corpus {corpus.name} is open already; give its options to open_corpus, not here.")
+    return corpus
+
+
 def _selection(documents: int | None, sample: str, seed: int) -> Selection:
     """Without what makes no difference, so that it makes none to the fingerprint."""
     if documents is None:
@@ -92,8 +113,14 @@ def _selection(documents: int | None, sample: str, seed: int) -> Selection:
     return Selection(documents, sample, seed) if sample == "random" else Selection(documents)
 
 
-def _open(where: str, options: Options, field_given: bool) -> tuple[Source, str, str, str | None]:
+def _open(where: Any, options: Options, field_given: bool) -> tuple[Source, str, str, str | None]:
     """The source, how it is called in full and in short, and the language it declares."""
+    if not isinstance(where, str):
+        kind = type(where).__name__
+        return open_object(where, options), f"The {kind}", kind, None
+    if where.startswith(OBJECT):
+        kind = where.removeprefix(OBJECT).replace(":", ", fingerprint ")
+        raise CorpusError(f"The corpus of this run was an object in memory ({kind}); give it again, corpus=texts.")
     if where.startswith(HUB):
         hub = _hub(where, options, field_given)
         return hub, where, "-".join(filter(None, (hub.dataset, hub.config))), None

@@ -41,8 +41,8 @@ class Source(Protocol):
         """Reads from the start; tells the report what was skipped and noticed."""
         ...
 
-    def fingerprint(self) -> str:
-        """Changes when what would be read changes; cheap next to reading."""
+    def fingerprint(self) -> str | None:
+        """Changes when what would be read changes; cheap next to reading. None where only reading tells."""
         ...
 
 

@@ -8,70 +8,27 @@ print(result.tables["table1"])
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from probe.errors import ProbeError
 
 if TYPE_CHECKING:
-    from probe.experiment.run import RunResult
+    from probe.api.running import run
 
 __all__ = ["ProbeError", "run"]
 
+# Imported when first asked for, so that importing probe takes no time.
+_PLACES = {"run": "running"}
 
-def run(
-    model: Any = "minilm",
-    corpus: Any = "wikipedia-sample",
-    theta: float | Sequence[float] | None = None,
-    *,
-    tokenizer: Any = None,
-    out: str | Path | None = None,
-    cache: str | Path | None = None,
-    figures: bool = True,
-    words: Sequence[str] = (),
-    progress: Any = None,
-    **settings: Any,
-) -> RunResult:
-    """Probe models for the topics of a corpus; the command `probe run` as a function.
 
-    Args:
-        model: a name (see `probe models`), a `Path`, a transformers model, a dict {name: (model, tokenizer)}, or a list
-            of any of them. An object comes back as it was.
-        corpus: a name (see `probe corpora`), a path, or texts (see `corpora.open_corpus`).
-        theta: ambiguity threshold or several; the paper's three by default.
-        tokenizer: of a model that is given as an object.
-        out: a folder for the files; none are written by default.
-        figures: draw the figures, too, where files are written.
-        words: words of the figure of dot products; chosen from the topics where none are named.
-        cache: a folder for finished work.
-        progress: receives the stages (see `probe.experiment.progress.Progress`).
-        settings: the other fields of `probe.experiment.settings.RunSettings`.
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'probe' has no attribute {name!r}")
+    found = getattr(import_module(f"probe.api.{_PLACES[name]}"), name)
+    globals()[name] = found
+    return found
 
-    Returns:
-        A result whose `tables` are pandas frames equal to the files of `probe run`.
 
-    Raises:
-        ProbeError: an argument or an input cannot be used.
-    """
-    from probe.experiment.given import Given
-    from probe.experiment.run import run_experiment
-    from probe.experiment.settings import RunSettings, check_names
-    from probe.models.objects import take_models
-
-    check_names(settings)
-    if theta is not None:
-        settings["theta"] = (theta,) if isinstance(theta, int | float) else tuple(theta)
-    models, objects = take_models(model, tokenizer)
-    texts = None if isinstance(corpus, str) else corpus
-    chosen = RunSettings(model=models, corpus=corpus if texts is None else type(texts).__name__, **settings)
-    return run_experiment(
-        chosen,
-        out=out,
-        write=out is not None,
-        figures=figures,
-        words=words,
-        cache=cache,
-        progress=progress,
-        given=Given(objects, texts),
-    )
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
