@@ -35,7 +35,7 @@ _RUN = Layout(
         ),
         "Topic model": ("lda_seeds",),
         "Model pass": ("attention", "device", "dtype", "batch_tokens", "baseline", "measure"),
-        _OUTPUT: ("seed", "resamples"),
+        _OUTPUT: ("seed", "resamples", "examples"),
     },
     shown={
         "model": "minilm",

@@ -37,7 +37,8 @@ class RunResult:
     """What a run found.
 
     Attributes:
-        tables: frames by name: table1, table2, table5, measures, layers, topics.
+        tables: frames by name: table1, table2, table5, measures, layers, topics,
+            topic_effects, topic_map.
         info: the content of `run.json`.
         folder: where the files are; None where none were written.
         seconds: what each kind of work has taken.
@@ -80,6 +81,7 @@ def run_experiment(
     opened = open_text(context)
     with context.progress.stage("Loading libraries"):
         from probe.experiment.estimation import Measured, estimate
+        from probe.experiment.examples import keep_examples
         from probe.experiment.model_pass import pass_model
         from probe.experiment.models import find_models
         from probe.experiment.publishing import make_tables, write_run
@@ -90,6 +92,7 @@ def run_experiment(
     if write:
         check_writable(folder)
     measured: list[Measured] = []
+    examples: list[dict[str, Any]] = []
     for source in find_models(context):
         text = tokenize_corpus(source, opened, context)
         topics = fit_topics(text, opened.corpus, context) if text else None
@@ -97,11 +100,14 @@ def run_experiment(
             passed = pass_model(source, weights, topics, context)
             if passed and topics:
                 measured.append(estimate(source, weights, topics, passed, context))
+                if write and settings.examples and weights == "pretrained":
+                    shape = passed.sums.layers, passed.sums.heads
+                    examples.append(keep_examples(source, topics, passed.plan, shape, context))
     if not context.ranks.leads:
         return RunResult({}, {}, None)
     tables, info = make_tables(measured, context), describe(measured, opened, context)
     if write:
-        write_run(folder, tables, info, measured, words if figures else None, context)
+        write_run(folder, tables, info, measured, examples, words if figures else None, context)
     return RunResult(tables, info, folder if write else None, context.seconds)
 
 

@@ -66,6 +66,7 @@ class RunSettings:
         baseline: Measure the same architecture with random weights.
         stop_words: A file of stop words, one a line.
         measure: A measure of your own, FILE.py:CLASS (see docs/extending.md).
+        examples: Keep so many passages with their attention, to be looked at (`probe report`).
     """
 
     model: tuple[str, ...] = (DEFAULT_MODEL,)
@@ -92,6 +93,7 @@ class RunSettings:
     baseline: bool = True
     stop_words: str | None = None
     measure: tuple[str, ...] = ()
+    examples: int = 8
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", tuple(expand_models(self.model)))
@@ -112,6 +114,7 @@ class RunSettings:
             ("batch_tokens", 1),
             ("resamples", 20),
             ("seed", 0),
+            ("examples", 0),
         ):
             value, option = getattr(self, name), name.replace("_", "-")
             if not isinstance(value, Integral):

@@ -11,7 +11,7 @@ from probe.measures.batches import Batch, BatchMaker
 from probe.measures.protocol import Measure, Occurrences, PassSums, Probed
 from probe.models.eager import Map
 from probe.models.interface import Call
-from probe.models.loaded import LoadedModel
+from probe.models.loaded import LoadedModel, Stack
 
 
 class PassReader:
@@ -51,7 +51,7 @@ class PassReader:
     @torch.inference_mode()
     def read(self, batch: Batch) -> None:
         """Run the model on a batch."""
-        occurrences = self._find(batch)
+        occurrences = find_occurrences(batch, self._model.stack)
         if occurrences.known.any():
             words = batch.words[occurrences.known]
             self._occurrences.index_add_(0, words, torch.ones_like(words))
@@ -67,14 +67,6 @@ class PassReader:
                 reader.end()
         self._batches += 1
 
-    def _find(self, batch: Batch) -> Occurrences:
-        stack = self._model.stack
-        # A token whose place a decoder's shift moves beyond the passage is not read.
-        known = (batch.words >= 0) & (batch.rows + stack.query_shift < batch.lengths[:, None])
-        queries = torch.where(known, batch.rows + stack.query_shift, 0)
-        keys = torch.where(known, batch.rows + stack.key_shift, 0)
-        return Occurrences(batch, known, queries, keys)
-
     def _attention(self, layer: int, call: Call | Map) -> None:
         for reader in self._readers.values():
             reader.attention(layer, call)
@@ -82,6 +74,15 @@ class PassReader:
     def _embeddings(self, hidden: torch.Tensor) -> None:
         for reader in self._readers.values():
             reader.embeddings(hidden)
+
+
+def find_occurrences(batch: Batch, stack: Stack) -> Occurrences:
+    """Where a stack puts the queries and keys of a batch's words."""
+    # A token whose place a decoder's shift moves beyond the passage is not read.
+    known = (batch.words >= 0) & (batch.rows + stack.query_shift < batch.lengths[:, None])
+    queries = torch.where(known, batch.rows + stack.query_shift, 0)
+    keys = torch.where(known, batch.rows + stack.key_shift, 0)
+    return Occurrences(batch, known, queries, keys)
 
 
 def _ignore(layer: int, call: Call | Map) -> None:

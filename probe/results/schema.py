@@ -59,6 +59,20 @@ TABLE_COLUMNS = [
     *(f"paper_{measure}_ratio" for measure in RATIOS),
 ]
 LAYER_COLUMNS = ["model", "weights", "theta", "assignment", "layer", "head", "same", "different", "ratio"]
+TOPIC_EFFECT_COLUMNS = [
+    "model",
+    "theta",
+    "measure",
+    "topic",
+    "words",
+    "same",
+    "different",
+    "ratio",
+    "share",
+    "same_pairs",
+    "different_pairs",
+]
+TOPIC_MAP_COLUMNS = ["model", "topic", "share", "x", "y"]
 TOPIC_COLUMNS = ["model", "theta", "topic", "rank", "token", "surface", "likelihood", "kept"]
 
 

@@ -17,6 +17,7 @@ from probe.measures.cooccurring import pointwise_mutual_information
 from probe.measures.pairs import Labelled, pack_triangle
 from probe.measures.protocol import ByDocument, ByTopic, Measure, PassSums, Probed, Quantity
 from probe.statistics.bootstrap import TopicSplit, TopicSums, draw_weights, resample_documents, resample_topics
+from probe.statistics.by_topic import TopicEffects, topic_effects
 from probe.statistics.estimate import Estimate
 from probe.statistics.matching import MatchedSums, matched_by_topic, resample_matched
 from probe.statistics.permutation import permutation_null, permutations, quantile_strata
@@ -29,13 +30,14 @@ PMI_STRATA = 10
 
 @dataclass(frozen=True)
 class MeasuredEstimate:
-    """An estimate, what it is an estimate of, and what to know about it."""
+    """An estimate, what it is an estimate of, what to know about it, and its topics where every word has one."""
 
     assignment: Assignment
     measure: str
     site: str
     estimate: Estimate
     remark: str = ""
+    by_topic: TopicEffects | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ def _estimates(
             frequency_null=(same[index, resamples:], different[index, resamples:]),
             no_ratio=quantity.no_ratio,
         )
-        yield MeasuredEstimate(assignment, quantity.measure, quantity.site, estimate)
+        split = topic_effects(quantity.sums, quantity.pairs, assignment.member) if assignment.kind == "single" else None
+        yield MeasuredEstimate(assignment, quantity.measure, quantity.site, estimate, by_topic=split)
     if assignment.kind == "single":
         strata = _pmi_strata(statistics.pmi[np.ix_(position, position)])
         for quantity in quantities:

@@ -16,7 +16,15 @@ import probe
 from probe.errors import ProbeError
 from probe.experiment.progress import Silent
 from probe.measures import reading
-from probe.results.tables import COOCCURRENCE_COLUMNS, LAYER_COLUMNS, MEASURE_COLUMNS, TABLE_COLUMNS, TOPIC_COLUMNS
+from probe.results.schema import (
+    COOCCURRENCE_COLUMNS,
+    LAYER_COLUMNS,
+    MEASURE_COLUMNS,
+    TABLE_COLUMNS,
+    TOPIC_COLUMNS,
+    TOPIC_EFFECT_COLUMNS,
+    TOPIC_MAP_COLUMNS,
+)
 from tests.experiment.small import SMALL, lda
 
 
@@ -43,9 +51,12 @@ def test_files_have_the_columns_of_the_contract_and_equal_the_frames(finished):
         "measures": MEASURE_COLUMNS,
         "layers": LAYER_COLUMNS,
         "topics": TOPIC_COLUMNS,
+        "topic_effects": TOPIC_EFFECT_COLUMNS,
+        "topic_map": TOPIC_MAP_COLUMNS,
     }
     assert {path.name for path in folder.iterdir()} == {f"{name}.csv" for name in columns} | {
         "run.json",
+        "examples.json",
         "timings.json",
         "figures",
     }
