@@ -3,7 +3,7 @@
 import probe
 
 result = probe.run(model="minilm", theta=[0.001], passages=200)
-print(result.tables["table1"])
+print(result)
 """
 
 from __future__ import annotations
@@ -14,12 +14,23 @@ from typing import TYPE_CHECKING, Any
 from probe.errors import ProbeError
 
 if TYPE_CHECKING:
+    from probe.api.measuring import measure, random_baseline
+    from probe.api.results import compare, load
     from probe.api.running import run
+    from probe.api.topics import assign_topics, fit_topics
 
-__all__ = ["ProbeError", "run"]
+__all__ = ["ProbeError", "assign_topics", "compare", "fit_topics", "load", "measure", "random_baseline", "run"]
 
 # Imported when first asked for, so that importing probe takes no time.
-_PLACES = {"run": "running"}
+_PLACES = {
+    "assign_topics": "topics",
+    "compare": "results",
+    "fit_topics": "topics",
+    "load": "results",
+    "measure": "measuring",
+    "random_baseline": "measuring",
+    "run": "running",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from probe.api.progress import chosen_progress
 from probe.api.refusals import refusing
 from probe.experiment.given import Given
-from probe.experiment.run import RunResult, run_experiment
+from probe.experiment.result import RunResult
+from probe.experiment.run import run_experiment
 from probe.experiment.settings import RunSettings, check_names
 from probe.models.objects import take_models
 
@@ -39,11 +41,12 @@ def run(
         figures: draw the figures, too, where files are written.
         words: words of the figure of dot products; chosen from the topics where none are named.
         cache: a folder for finished work.
-        progress: receives the stages (see `probe.experiment.progress.Progress`).
+        progress: receives the stages (see `probe.experiment.progress.Progress`). By default a notebook shows bars, and
+            elsewhere nothing is shown; False for nothing anywhere.
         settings: the other fields of `probe.experiment.settings.RunSettings`.
 
     Returns:
-        A result whose `tables` are pandas frames equal to the files of `probe run`.
+        A result that prints as Table 1; its `tables` are pandas frames equal to the files of `probe run`.
 
     Raises:
         ProbeError: an argument or an input cannot be used.
@@ -56,7 +59,7 @@ def run(
         figures=figures,
         words=words,
         cache=cache,
-        progress=progress,
+        progress=chosen_progress(progress),
         given=given,
     )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from probe.experiment.progress import Progress
-    from probe.experiment.run import RunResult
+    from probe.experiment.result import RunResult
 
 _OUTPUT = "Uncertainty and output"
 _RUN = Layout(

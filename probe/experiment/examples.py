@@ -15,6 +15,7 @@ from probe.experiment.context import Context, versions
 from probe.experiment.plan import Plan
 from probe.experiment.topics import Topics
 from probe.measures.batches import BatchMaker
+from probe.models.borrowing import borrowed
 from probe.models.loading import load_model, load_tokenizer
 from probe.models.sources import ModelSource
 from probe.results.examples import FILE, coded
@@ -79,7 +80,7 @@ def keep_examples(source: ModelSource, topics: Topics, plan: Plan, shape: tuple[
         "held_out": settings.held_out,
         "max_length": settings.max_length,
         "batch_tokens": settings.batch_tokens,
-        "model": source.fingerprint,
+        "model": source.computed_by,
         "attention": settings.attention,
         "device": context.device.split(":")[0],
         "dtype": context.dtype,
@@ -102,10 +103,11 @@ def _examples(source: ModelSource, topics: Topics, plan: Plan, shape: tuple[int,
     widest = max(settings.theta)
     assignment = next(one for one in topics.assignments if (one.theta, one.kind) == (widest, "single"))
     choice = _choose(assignment, topics, plan.batch_maker.passages, shape, context)
-    model = load_model(
-        source, attention=settings.attention, device=context.device, dtype=context.dtype, random_state=settings.seed
-    )
-    maps = _read(model, choice, topics, settings.batch_tokens)
+    with borrowed(source):
+        model = load_model(
+            source, attention=settings.attention, device=context.device, dtype=context.dtype, random_state=settings.seed
+        )
+        maps = _read(model, choice, topics, settings.batch_tokens)
     tokenizer, words = load_tokenizer(source), _Words(text.vocabulary.tokens)
     passages = []
     for one, attention in zip(choice.passages[: choice.shown], maps, strict=False):

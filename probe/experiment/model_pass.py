@@ -113,15 +113,13 @@ def _kept(source: ModelSource, weights: Weights, topics: Topics, context: Contex
         "held_out": settings.held_out,
         "max_length": settings.max_length,
         "batch_tokens": settings.batch_tokens,
-        "model": source.fingerprint,
+        "model": source.computed_by if weights == "pretrained" else source.fingerprint,
         "weights": weights,
         "attention": settings.attention,
         "device": context.device.split(":")[0],
         "dtype": context.dtype,
         "versions": versions(_PACKAGES),
     }
-    if source.given and source.given.nonce and weights == "pretrained":
-        key["nonce"] = source.given.nonce
     read = [measure for measure in context.measures if measure.reads]
     found = [one["sizes"] for one in cache.keys("sums") if one.items() >= key.items()]
     # Sums of other sizes are equal but for rounding.

@@ -32,16 +32,17 @@ def make_tables(measured: Sequence[Measured], context: Context) -> dict[str, pd.
     results = [one.result for one in measured]
     with context.progress.stage("Making tables"):
         measures = measures_table(results)
-        pretrained = [one for one in measured if one.result.weights == "pretrained"]
+        # Both kinds of weights have the same topics.
+        models = {one.result.model: one for one in measured}.values()
         return {
             "table1": ratio_table(1, measures, results),
             "table2": cooccurrence_table(measures, results),
             "table5": ratio_table(5, measures, results),
             "measures": measures,
             "layers": layers_table(results),
-            "topics": pd.concat([one.topic_table for one in pretrained], ignore_index=True),
+            "topics": pd.concat([one.topic_table for one in models], ignore_index=True),
             "topic_effects": topic_effects_table(results),
-            "topic_map": pd.concat([_map(one) for one in pretrained], ignore_index=True),
+            "topic_map": pd.concat([_map(one) for one in models], ignore_index=True),
         }
 
 

@@ -11,43 +11,25 @@ pass; rank 0 does the rest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from probe.experiment.context import begin
+from probe.experiment.context import Context, begin
 from probe.experiment.given import NOTHING, Given
 from probe.experiment.progress import Progress
+from probe.experiment.result import RunResult
 from probe.experiment.settings import RunSettings
-from probe.experiment.text import open_text, tokenize_corpus
-from probe.models.families import WEIGHTS
+from probe.experiment.text import OpenText, open_text, tokenize_corpus
+from probe.models.families import WEIGHTS, Weights
 from probe.models.sources import group_models
 from probe.results.writing import check_writable
 from probe.show.foreign import file_name, shortened
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from probe.experiment.topics import Topics
 
 DEFAULT_OUT = Path("results")
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """What a run found.
-
-    Attributes:
-        tables: frames by name: table1, table2, table5, measures, layers, topics,
-            topic_effects, topic_map.
-        info: the content of `run.json`.
-        folder: where the files are; None where none were written.
-        seconds: what each kind of work has taken.
-    """
-
-    tables: dict[str, pd.DataFrame]
-    info: dict[str, Any]
-    folder: Path | None
-    seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def run_experiment(
@@ -78,7 +60,42 @@ def run_experiment(
         CorpusError: the corpus cannot be read.
     """
     context = begin(settings, cache, progress, given)
-    opened = open_text(context)
+    return run_stages(
+        context,
+        open_text(context),
+        WEIGHTS if settings.baseline else WEIGHTS[:1],
+        out=out,
+        write=write,
+        figures=figures,
+        words=words,
+    )
+
+
+def run_stages(
+    context: Context,
+    opened: OpenText,
+    weights: Sequence[Weights],
+    *,
+    out: Path | str | None = None,
+    write: bool = False,
+    figures: bool = True,
+    words: Sequence[str] = (),
+    topics: Topics | None = None,
+) -> RunResult:
+    """Probe models for the topics of a corpus that is open.
+
+    Args:
+        context: of the run.
+        opened: the corpus.
+        weights: which kinds of weights are measured of each model.
+        out, write, figures, words: as for `run_experiment`.
+        topics: that were fitted before, to the tokens of the only model; fitted here by default.
+
+    Raises:
+        ProbeError: an argument or an input cannot be used.
+        CorpusError: the corpus cannot be read.
+    """
+    settings = context.settings
     with context.progress.stage("Loading libraries"):
         from probe.experiment.estimation import Measured, estimate
         from probe.experiment.examples import keep_examples
@@ -86,7 +103,7 @@ def run_experiment(
         from probe.experiment.models import find_models
         from probe.experiment.publishing import make_tables, write_run
         from probe.experiment.record import describe
-        from probe.experiment.topics import fit_topics
+        from probe.experiment.topics import fit_topics, reassigned
     write = write and context.ranks.leads
     folder = Path(out) if out is not None else default_folder(settings, opened.corpus.name)
     if write:
@@ -94,15 +111,16 @@ def run_experiment(
     measured: list[Measured] = []
     examples: list[dict[str, Any]] = []
     for source in find_models(context):
-        text = tokenize_corpus(source, opened, context)
-        topics = fit_topics(text, opened.corpus, context) if text else None
-        for weights in WEIGHTS if settings.baseline else WEIGHTS[:1]:
-            passed = pass_model(source, weights, topics, context)
-            if passed and topics:
-                measured.append(estimate(source, weights, topics, passed, context))
-                if write and settings.examples and weights == "pretrained":
+        found = reassigned(topics, context) if topics else None
+        if not found and (text := tokenize_corpus(source, opened, context)):
+            found = fit_topics(text, opened.corpus, context)
+        for kind in weights:
+            passed = pass_model(source, kind, found, context)
+            if passed and found:
+                measured.append(estimate(source, kind, found, passed, context))
+                if write and settings.examples and kind == "pretrained":
                     shape = passed.sums.layers, passed.sums.heads
-                    examples.append(keep_examples(source, topics, passed.plan, shape, context))
+                    examples.append(keep_examples(source, found, passed.plan, shape, context))
     if not context.ranks.leads:
         return RunResult({}, {}, None)
     tables, info = make_tables(measured, context), describe(measured, opened, context)

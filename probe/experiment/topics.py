@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,15 @@ def fit_topics(text: Text, corpus: Corpus, context: Context) -> Topics:
         key = key | {"lda": asdict(lda)}
         topic_word.append(_fitted(lda_bags, lda, key, f"{corpus.lda_unit}s", context))
     return Topics(text, bags, topic_word, _assignments(topic_word, context), lda_bags.counts.shape[0], key)
+
+
+def reassigned(topics: Topics, context: Context) -> Topics:
+    """Topics that were fitted before, with the assignments that this run asks for.
+
+    Raises:
+        ProbeError: no two words carry a topic.
+    """
+    return replace(topics, assignments=_assignments(topics.topic_word, context))
 
 
 def _fitted(bags: Bags, lda: LdaSettings, key: dict[str, Any], unit: str, context: Context) -> np.ndarray:

@@ -77,6 +77,11 @@ class ModelSource:
     fingerprint: str
     given: GivenModel | None = None
 
+    @property
+    def computed_by(self) -> str:
+        """What decides all that the model computes with its own weights."""
+        return self.fingerprint + (self.given.nonce if self.given else "")
+
 
 def known_models() -> list[tuple[str, str]]:
     """Names and one line each, for `probe models`."""

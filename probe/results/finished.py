@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _OLDEST = 1
-_TEXT = ("model", "weights", "assignment", "measure", "site", "note")
+_FIRST = ("table1", "table2", "table5", "measures", "layers", "topics", "topic_effects", "topic_map")
+_TEXT = ("model", "weights", "assignment", "measure", "site", "note", "token", "surface")
 # Columns a table must have to be shown; a run may write more.
 _RATIOS = tuple(f"{measure}_ratio{end}" for measure in ("cosine", "dot", "attention") for end in ("", "_low", "_high"))
 _PRINTED = tuple(f"paper_{measure}_ratio" for measure in ("cosine", "dot", "attention"))
@@ -75,6 +77,8 @@ class FinishedRun:
 
         import pandas as pd
 
+        # Later versions read every digit anyway.
+        exact: dict[str, Any] = {} if pd.__version__ >= "3" else {"float_precision": "round_trip"}
         try:
             # A model may be called "NA": only an empty cell is a missing one.
             frame = pd.read_csv(
@@ -82,6 +86,7 @@ class FinishedRun:
                 dtype=dict.fromkeys(_TEXT, str),
                 keep_default_na=False,
                 na_values=[""],
+                **exact,
             )
         except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise self._damaged(name, str(error).strip()) from error
@@ -93,12 +98,53 @@ class FinishedRun:
                     frame[column] = pd.to_numeric(frame[column])
                 except ValueError as error:
                     raise self._damaged(name, f"{column}: {error}") from error
+        if frame.empty:
+            return frame.astype(object)  # as a frame without rows is made
         if "note" in frame:
             frame["note"] = frame["note"].fillna("")
         return frame
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables as frames, by name.
+
+        Raises:
+            ProbeError: one is damaged.
+        """
+        there = {path.stem for path in self.folder.glob("*.csv")}
+        return {name: self.table(name) for name in (*_FIRST, *sorted(there - set(_FIRST))) if name in there}
+
+    def seconds(self) -> dict[str, float]:
+        """What each kind of work took; nothing where it is not known."""
+        try:
+            return dict(json.loads((self.folder / "timings.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return {}
+
     def _damaged(self, name: str, reason: str) -> ProbeError:
         return ProbeError(f"{self.folder / name}.csv is damaged ({reason}): repeat its run.")
+
+
+@dataclass(frozen=True)
+class HeldRun(FinishedRun):
+    """A run whose tables are in memory.
+
+    Attributes:
+        folder: what it is called.
+        info: the content of `run.json`.
+        held: its tables by name.
+    """
+
+    held: Mapping[str, pd.DataFrame]
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A table as a frame.
+
+        Raises:
+            ProbeError: the run has no such table.
+        """
+        if name not in self.held:
+            raise ProbeError(f"The run {self.folder} has no table {name}: repeat it with this version of probe.")
+        return self.held[name]
 
 
 def open_run(folder: Path | str) -> FinishedRun:

@@ -61,6 +61,17 @@ def images(figure: Any) -> dict[str, bytes]:
     return found
 
 
+def shown(figure: Any) -> Any:
+    """A figure that a notebook shows in our style, whatever the user's own."""
+
+    def png() -> bytes:
+        with style():
+            return images(figure)["png"]
+
+    figure._repr_png_ = png
+    return figure
+
+
 @contextmanager
 def canvas(
     path: Path, rows: int, columns: int, size: tuple[float, float], *, formulas: bool = False, **arguments: Any

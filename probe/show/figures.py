@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from probe.errors import ProbeError
-from probe.show.canvas import BLUE, DIVERGING, GREY, NO_VALUE, VERMILION, images, style
+from probe.show.canvas import BLUE, DIVERGING, GREY, NO_VALUE, VERMILION, images, shown, style
 from probe.show.foreign import file_name, one_line
 from probe.show.words import WordDots, draw_words
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +66,26 @@ def draw_figures(folder: Path, tables: Mapping[str, pd.DataFrame], similarity: M
     if lacking:
         logger.warning("Some letters in the figures are boxes: no font here has them; install Noto Sans of the script.")
     return _write(folder / FOLDER, files)
+
+
+def draw_figure(name: str, tables: Mapping[str, pd.DataFrame]) -> Figure:
+    """Draw one figure, which a notebook shows as the PNG that a run writes.
+
+    Args:
+        name: "heads", "theta" or "theta-table1", "theta-table5".
+        tables: the frames of a run: `table1`, `table5`, `measures`, `layers`.
+
+    Raises:
+        ProbeError: there is no such figure.
+    """
+    numbers = {"theta": 1} | {f"theta-table{number}": number for number in _KINDS}
+    if name != "heads" and name not in numbers:
+        raise ProbeError(f"There is no figure {name}: draw one of {', '.join(numbers)}, heads.")
+    with style():
+        if name == "heads":
+            return shown(_heads(tables["layers"]))
+        number = numbers[name]
+        return shown(_ratio_by_theta(number, tables[f"table{number}"], tables["measures"]))
 
 
 def _file_names(models: Iterable[str]) -> list[str]:
