@@ -1,7 +1,9 @@
 """Stop words by language: words that carry no topic."""
 
 import os
+import re
 import sys
+import unicodedata
 import zipfile
 from dataclasses import dataclass
 from importlib.resources import files
@@ -47,13 +49,15 @@ CONTRACTIONS = {
 }
 """What an apostrophe leaves of contracted words (``don't``: ``don``, ``t``); always stop words."""
 
+_VOWEL_SIGNS = re.compile("[\u064b-\u0652\u0670]")
+
 
 @dataclass(frozen=True, slots=True)
 class StopWords:
     """A list of stop words.
 
     Attributes:
-        words: Case-folded.
+        words: Composed (NFC) as texts are, then case-folded.
         source: Which list it is, for the record.
     """
 
@@ -87,7 +91,9 @@ def stop_words(language: str = "en", file: str | Path | None = None) -> StopWord
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(word for line in text.splitlines() if (word := line.strip().casefold()))
+    words = [unicodedata.normalize("NFC", line.strip()).casefold() for line in text.splitlines()]
+    # Arabic is printed without vowel signs as a rule; lists have them here and there.
+    return frozenset([*words, *(_VOWEL_SIGNS.sub("", word) for word in words)]) - {""}
 
 
 def _from_file(path: Path) -> frozenset[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _METASPACE = "▁"
 _BROKEN = "�"
+_TURKISH_CAPITALS = str.maketrans({"i": "İ", "ı": "I"})
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,14 @@ def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[
     special = set(tokenizer.all_special_ids)
     continuation = getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None) or ""
     surfaces = [_surface(tokenizer, token, continuation) for token in tokens]
-    stop_words = frozenset(stop_words)
+    stopped = stop_forms(tokenizer, stop_words)
     may_be_word = [
-        index not in special and _can_carry_topic(surface) and surface not in stop_words
+        index not in special and _can_carry_topic(surface) and not stopped.intersection((surface, _bare_greek(surface)))
         for index, surface in enumerate(surfaces)
     ]
-    definition = tokenizer.backend_tokenizer.to_str() + "\n".join(sorted(stop_words))
+    # Forms that are in no list count only where the tokenizer has them.
+    other_forms = sorted(stopped.intersection(surfaces).difference(stop_words))
+    definition = tokenizer.backend_tokenizer.to_str() + "\n".join([*sorted(stop_words), *other_forms])
     return Vocabulary(
         tokens=tokens,
         surfaces=surfaces,
@@ -88,6 +91,38 @@ def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[
         starts_word=np.array([token.startswith(_METASPACE) for token in tokens], dtype=bool),
         fingerprint=hashlib.sha256(definition.encode()).hexdigest()[:32],
     )
+
+
+def stop_forms(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[str]) -> frozenset[str]:
+    """Stop words as they stand in a list, and as a tokenizer writes them.
+
+    A tokenizer may strip accents (`cua` for the Vietnamese `của`), compose, or change case. Capitals are passed
+    through it as well, those of Turkish, too: the capital of `i` is `İ`, whose small letter has a dot more.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        stop_words: case-folded words.
+
+    Returns:
+        Case-folded forms.
+    """
+    normalizer = tokenizer.backend_tokenizer.normalizer
+    forms: set[str] = set()
+    for word in stop_words:
+        capitals = word.translate(_TURKISH_CAPITALS).upper()
+        for written in (word, capitals[:1] + word[1:], capitals):
+            forms.add(written.casefold())
+            if normalizer is not None:
+                forms.add(normalizer.normalize_str(written).strip(_METASPACE + " ").casefold())
+    forms.discard("")
+    return frozenset(forms)
+
+
+def _bare_greek(surface: str) -> str:
+    """A Greek word without its accents: lists of Greek stop words are written without, and texts with them."""
+    if not any("\u0370" <= letter <= "\u03ff" or "\u1f00" <= letter <= "\u1fff" for letter in surface):
+        return surface
+    return "".join(letter for letter in unicodedata.normalize("NFD", surface) if not unicodedata.combining(letter))
 
 
 def _surface(tokenizer: PreTrainedTokenizerFast, token: str, continuation: str) -> str:

@@ -1,3 +1,4 @@
+import unicodedata
 import zipfile
 from importlib.resources import files
 from pathlib import Path
@@ -6,6 +7,7 @@ import pytest
 
 from corpora import CorpusError
 from corpora.stop_words import CONTRACTIONS, stop_words
+from corpora.text import clean
 
 
 @pytest.fixture
@@ -61,6 +63,13 @@ def test_every_packaged_list_is_case_folded() -> None:
         words = stop_words(language).words
         assert len(words) > 20
         assert all(word == word.casefold() and word == word.strip() for word in words)
+        assert all(word == unicodedata.normalize("NFC", word).casefold() for word in words)
+
+
+@pytest.mark.usefixtures("bare")
+def test_lists_hold_words_as_texts_write_them() -> None:
+    assert {"ثم", "ثُمَّ", "أن"} <= stop_words("ar").words
+    assert clean("वग़ैरह")[0] in stop_words("hi").words and clean("কয়েক")[0] in stop_words("bn").words
 
 
 def test_the_users_own_list(tmp_path: Path) -> None:
