@@ -25,6 +25,17 @@ def pretrain(
         int | None, typer.Option(help="Steps between two checkpoints.", show_default="a tenth of the steps")
     ] = None,
     device: Annotated[str, typer.Option(help="A torch device.")] = "auto",
+    language: Annotated[
+        str | None, typer.Option(help="Language of the corpus (ISO 639).", show_default="as declared, or en")
+    ] = None,
+    strip_accents: Annotated[
+        bool | None,
+        typer.Option(
+            "--strip-accents/--keep-accents",
+            help="Whether an uncased tokenizer takes accents off.",
+            show_default="strip where the language loses nothing by it",
+        ),
+    ] = None,
     dtype: Annotated[str, typer.Option(help="Of the saved weights: float32, float16 or bfloat16.")] = "float32",
     cache: Annotated[
         Path | None,
@@ -62,6 +73,8 @@ def pretrain(
         checkpoint_every=checkpoint_every,
         device=device,
         dtype=dtype,
+        language=language,
+        strip_accents=strip_accents,
     )
     info = train(settings, out, cache=cache, progress=progress)
     if not quiet:

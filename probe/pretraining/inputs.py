@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,13 +28,16 @@ def trained_tokenizer(
     from transformers import AutoTokenizer
 
     from probe.pretraining.tokenizers import KINDS, train_tokenizer
+    from probe.pretraining.writing import writing_of
 
     begun = folder / CHECKPOINTS / CHECKPOINT.format(step=0)
     if (begun / "config.json").is_file():
         return AutoTokenizer.from_pretrained(begun)
     vocabulary = size_of(settings.size).vocabulary
+    writing = writing_of(corpus.language, _Texts(corpus), settings.strip_accents)
     key = {
         "corpus": corpus.fingerprint(),
+        "writing": asdict(writing),
         "trained": KINDS[settings.family],
         "vocabulary": vocabulary,
         "versions": versions(TOKEN_PACKAGES),
@@ -41,7 +45,7 @@ def trained_tokenizer(
 
     def write(place: Path) -> None:
         with progress.stage(f"Training a tokenizer for {settings.family} on {corpus.name}"):
-            tokenizer = train_tokenizer(settings.family, _Texts(corpus), vocabulary, MAX_LENGTH)
+            tokenizer = train_tokenizer(settings.family, _Texts(corpus), vocabulary, MAX_LENGTH, writing)
         with rust_errors():
             tokenizer.save_pretrained(place)
 

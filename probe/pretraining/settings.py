@@ -33,6 +33,9 @@ class PretrainSettings:
         documents: read at most so many documents of the corpus; None for all.
         checkpoint_every: steps between two checkpoints; None for a tenth of the steps.
         device: a torch device, or "auto": a GPU where there is one.
+        language: of the corpus (ISO 639); None for what it declares.
+        strip_accents: take accents off, in the families whose tokenizer is uncased; None for yes where the language
+            loses nothing by it (English), and no elsewhere.
         dtype: of the saved weights. The training is in float32, on a GPU with matrix products in bfloat16.
     """
 
@@ -48,6 +51,8 @@ class PretrainSettings:
     checkpoint_every: int | None = None
     device: str = "auto"
     dtype: str = "float32"
+    language: str | None = None
+    strip_accents: bool | None = None
 
     def __post_init__(self) -> None:
         check_family(self.family)

@@ -1,7 +1,8 @@
 """Each family's own kind of tokenizer, trained on a corpus.
 
 BERT and ELECTRA: WordPiece, uncased. ALBERT: unigram language model over SentencePiece's space markers, uncased.
-BART and RoBERTa: byte-level byte-pair encoding, cased.
+BART and RoBERTa: byte-level byte-pair encoding, cased. Accents are stripped only where a language loses nothing by it
+(`probe.pretraining.writing`).
 
 The library's trainers of the first two break ties in the order of a hash table, so a tokenizer that is trained anew
 may differ in a few entries; `probe pretrain` keeps the one that it has trained.
@@ -14,9 +15,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from probe.errors import ProbeError
+from probe.pretraining.writing import Writing
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from tokenizers.normalizers import Normalizer
     from transformers import PreTrainedTokenizerFast
 
 KINDS = {
@@ -27,10 +30,19 @@ KINDS = {
     "roberta": "byte-level",
 }
 _SMALLEST_ALPHABET = 128
+# Thai, Lao and others write whole clauses without a space.
+_LONGEST_WORD = 1000
+# The pattern of GPT-2, where a combining mark (a vowel sign) or a joiner belongs to the letters around it.
+_WORDS_WITH_MARKS = r"'(?:s|t|re|ve|m|ll|d)| ?[\p{L}\p{M}\u200c\u200d]+| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
+ENGLISH = Writing()
 
 
 def train_tokenizer(
-    family: str, texts: Iterable[str], vocabulary: int, max_length: int | None = None
+    family: str,
+    texts: Iterable[str],
+    vocabulary: int,
+    max_length: int | None = None,
+    writing: Writing = ENGLISH,
 ) -> PreTrainedTokenizerFast:
     """Train a family's kind of tokenizer.
 
@@ -39,6 +51,7 @@ def train_tokenizer(
         texts: the corpus; it is iterated more than once.
         vocabulary: entries wanted, special tokens included.
         max_length: the longest input of the model it is for, in tokens.
+        writing: how the language of the corpus is written.
 
     Returns:
         A fast tokenizer that puts the family's special tokens around a text.
@@ -50,7 +63,7 @@ def train_tokenizer(
 
     make = {"wordpiece": _wordpiece, "unigram": _unigram, "byte-level": _byte_level}[KINDS[family]]
     try:
-        tokenizer, special = make(texts, vocabulary)
+        tokenizer, special = make(texts, vocabulary, writing)
     except Exception as error:  # the tokenizers library raises bare exceptions
         raise ProbeError(
             f"No tokenizer of {vocabulary:,} entries can be trained on this corpus ({error}): give more text."
@@ -61,12 +74,19 @@ def train_tokenizer(
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special, **longest)
 
 
-def _alphabet_size(vocabulary: int) -> int:
+def _alphabet_size(vocabulary: int, writing: Writing) -> int:
     """How many characters may stand for themselves; rarer ones (other scripts) would fill a small vocabulary."""
-    return max(_SMALLEST_ALPHABET, vocabulary // 32)
+    return max(_SMALLEST_ALPHABET, vocabulary // (2 if writing.many_letters else 32))
 
 
-def _wordpiece(texts: Iterable[str], vocabulary: int) -> tuple[Tokenizer, dict[str, object]]:
+def _lowercase(writing: Writing) -> list[Normalizer]:
+    from tokenizers import normalizers
+
+    turkish = [normalizers.Replace("İ", "i"), normalizers.Replace("I", "ı")] if writing.turkish_case else []
+    return [*turkish, normalizers.Lowercase()]
+
+
+def _wordpiece(texts: Iterable[str], vocabulary: int, writing: Writing) -> tuple[Tokenizer, dict[str, object]]:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
     special = {
@@ -77,20 +97,26 @@ def _wordpiece(texts: Iterable[str], vocabulary: int) -> tuple[Tokenizer, dict[s
         "mask_token": "[MASK]",
     }
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    if writing.strip_accents:
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    else:
+        # Corpora are clean already; cleaning again would take the joiners out of Persian and Hindi.
+        split = normalizers.BertNormalizer(clean_text=False, strip_accents=False, lowercase=False)
+        tokenizer.normalizer = normalizers.Sequence([split, *_lowercase(writing)])
+        tokenizer.model.max_input_chars_per_word = _LONGEST_WORD
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary,
         special_tokens=list(special.values()),
-        limit_alphabet=_alphabet_size(vocabulary),
+        limit_alphabet=_alphabet_size(vocabulary, writing),
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
     return _with_ends(tokenizer, "[CLS]", "[SEP]"), dict(special)
 
 
-def _unigram(texts: Iterable[str], vocabulary: int) -> tuple[Tokenizer, dict[str, object]]:
+def _unigram(texts: Iterable[str], vocabulary: int, writing: Writing) -> tuple[Tokenizer, dict[str, object]]:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
     special = {
@@ -101,14 +127,10 @@ def _unigram(texts: Iterable[str], vocabulary: int) -> tuple[Tokenizer, dict[str
         "mask_token": "[MASK]",
     }
     tokenizer = Tokenizer(models.Unigram())
-    normalizer = normalizers.Sequence(
-        [
-            normalizers.NFKD(),
-            normalizers.StripAccents(),
-            normalizers.Lowercase(),
-            normalizers.Replace(Regex(r"\s+"), " "),
-        ]
-    )
+    bare = [normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()]
+    # NFC: compatibility forms take the vowel of the Thai \u0e19\u0e49\u0e33 apart.
+    letters = bare if writing.strip_accents else [normalizers.NFC(), *_lowercase(writing)]
+    normalizer = normalizers.Sequence([*letters, normalizers.Replace(Regex(r"\s+"), " ")])
     tokenizer.normalizer = normalizer
     # SentencePiece lets no piece cross from letters to punctuation or digits.
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -122,20 +144,25 @@ def _unigram(texts: Iterable[str], vocabulary: int) -> tuple[Tokenizer, dict[str
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(normalizer.normalize_str(text))
-    common = {character for character, _ in counts.most_common(_alphabet_size(vocabulary))}
+    common = {character for character, _ in counts.most_common(_alphabet_size(vocabulary, writing))}
     rare = {ord(character): " " for character in counts if character not in common}
     tokenizer.train_from_iterator((normalizer.normalize_str(text).translate(rare) for text in texts), trainer)
     return _with_ends(tokenizer, "[CLS]", "[SEP]"), dict(special)
 
 
-def _byte_level(texts: Iterable[str], vocabulary: int) -> tuple[Tokenizer, dict[str, object]]:
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+def _byte_level(texts: Iterable[str], vocabulary: int, writing: Writing) -> tuple[Tokenizer, dict[str, object]]:
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
     # The mask takes the space before it, as in the published tokenizers.
     mask = AddedToken("<mask>", lstrip=True, special=True)
     special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    if not writing.strip_accents:
+        split = pre_tokenizers.Split(Regex(_WORDS_WITH_MARKS), "isolated")
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [split, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        )
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,

@@ -49,7 +49,7 @@ def pretrain(
 
     folder, progress = Path(out), progress or Silent()
     with progress.stage(f"Opening corpus {settings.corpus}"):
-        corpus = open_corpus(settings.corpus, documents=settings.documents)
+        corpus = open_corpus(settings.corpus, documents=settings.documents, language=settings.language)
     key = {"arguments": asdict(settings) | {"device": ""}, "corpus": corpus.fingerprint()}
     if (folder / "pretrain.json").is_file():
         return _finished(folder, key, progress)
