@@ -9,6 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from corpora.templates import shown
+
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -78,8 +80,8 @@ def is_redirect(markup: str) -> bool:
 def plain_text(markup: str, namespaces: Iterable[str] = ()) -> str:
     """The running text of an article: words and link texts, headings and list items on lines of their own.
 
-    Templates, tables, references, files, categories, math, comments and tags are taken out; entities become
-    their characters; a heading with nothing left under it goes too.
+    Templates (but for the words of those in `corpora.templates`), tables, references, files, categories, math,
+    comments and tags are taken out; entities become their characters; a heading with nothing left under it goes too.
 
     Args:
         markup: An article in MediaWiki markup.
@@ -155,6 +157,13 @@ class _Stack:
         if self.close(kind) is not None:
             self.add(left)
 
+    def end_template(self) -> None:
+        """Closes the innermost template and leaves what it shows in a sentence, if anything."""
+        content = self.close("template")
+        if content is not None:
+            words = shown(content)
+            self.add(_GAP if words is None else words)
+
     def end_links(self) -> None:
         """A blank line: no link goes on beyond it but a file's, in its caption."""
         keep = len(self.opened)
@@ -190,7 +199,7 @@ def _unnest(markup: str, hidden: frozenset[str]) -> str:
                 stack.push("template")
         elif token.startswith("}}"):
             for _ in range(len(token) // 2):
-                stack.drop("template")
+                stack.end_template()
         elif token == "<!--":
             end = markup.find("-->", position)
             position = len(markup) if end < 0 else end + 3

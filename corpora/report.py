@@ -20,7 +20,7 @@ class ReadingReport:
             fewer than the words a reader would count).
         characters: Their characters.
         skipped: Number of documents left out, by reason (``empty``, ``duplicate``, ``redirect``,
-            ``other namespace``).
+            ``other namespace``, ``no wikitext``).
         replaced: Undecodable bytes, lone surrogates (both shown as U+FFFD) and NULs (shown as spaces).
         split: Documents longer than the limit, handed out in parts.
         sentences: Sentences handed out, where the unit is the sentence.

@@ -10,7 +10,7 @@ from corpora.document import PART, Document
 from corpora.errors import CorpusError
 from corpora.report import ReadingReport
 
-READER_VERSION = 1
+READER_VERSION = 2
 """Raised when a reader comes to give other documents for the same bytes: older caches are then not used."""
 
 ARTICLES = "0"

@@ -15,12 +15,19 @@ LONGEST_DOCUMENT = 500_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f]")
 _LINE_END = re.compile(r"\r\n?|[\x85\u2028\u2029]")
 # Soft hyphens, direction marks and byte order marks are invisible and split words for byte-level tokenizers.
-# Joiners stay: Persian and the Indic scripts spell with them.
 _INVISIBLE = re.compile("[\u00ad\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+# Nothing is seen of these, but they part words: zero-width spaces (Thai, Khmer), invisible operators, fillers.
+_INVISIBLE_SPACE = re.compile("[\u200b\u2061-\u2064\u2800\u3164\uffa0]")
+# Joiners are part of the spelling in Arabic's and the Indic scripts and their neighbours, and of emoji; nowhere else.
+_JOINER = re.compile(
+    "(?<![\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\u1900-\u1cff\u2600-\u27bf\ua800-\uabff\ufb50-\ufe0f"
+    "\ufe70-\ufefe\U00010a00-\U00011fff\U0001e800-\U0001faff])[\u200c\u200d]+"
+)
 _BAD = re.compile(f"[\ud800-\udfff{NOT_TEXT}]+")
 # Any of the above: one scan tells that most texts need none of the substitutions.
 _SUSPECT = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff" + NOT_TEXT + "]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\u2800\u3164\ufeff\uffa0"
+    "\ud800-\udfff" + NOT_TEXT + "]"
 )
 _LONG_RUN = re.compile(r"\S{1000,}")
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -52,8 +59,9 @@ def bad_bytes(encoding: str) -> str:
 def clean(text: str) -> tuple[str, int]:
     """Makes text uniform, so that the same text gives the same tokens whatever file it came in.
 
-    Line ends become ``\\n``, control characters a space, invisible formatting goes, combining characters are
-    composed (NFC), no line ends in white space, and at most one line in a row is blank.
+    Line ends become ``\\n``, control characters and invisible separators a space, invisible formatting goes (joiners
+    stay in scripts that spell with them), combining characters are composed (NFC), no line ends in white space, and
+    at most one line in a row is blank.
 
     Returns:
         The text, and how many characters in it were no text: undecodable bytes and lone surrogates (each run
@@ -66,9 +74,11 @@ def clean(text: str) -> tuple[str, int]:
         text = _CONTROL.sub(" ", text)
         replaced += sum(len(run) for run in _BAD.findall(text))
         text = _BAD.sub(REPLACEMENT, text)
-        text = _INVISIBLE.sub("", text)
+        text = _INVISIBLE.sub("", _INVISIBLE_SPACE.sub(" ", text))
     text = _LONG_RUN.sub(_fewer_marks, text)
     text = unicodedata.normalize("NFC", text)
+    while (joined := _JOINER.sub("", text)) != text:  # again where what was parted composes
+        text = unicodedata.normalize("NFC", joined)
     text = "\n".join(line.rstrip() for line in text.split("\n"))
     return _BLANK_LINES.sub("\n\n", text).strip(), replaced
 

@@ -26,12 +26,16 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _HIDDEN = {"-2", "6", "14"}
 """Keys of the namespaces whose links show no text: media, file, category."""
 
+_WIKITEXT = {"", "wikitext", "proofread-page"}
+"""Content models of pages that are written in MediaWiki markup; other pages are JSON, code or items of a database."""
+
 
 @dataclass
 class _Page:
     title: str = ""
     namespace: str = ""
     redirect: bool = False
+    model: str = ""
     text: str = ""
 
 
@@ -91,9 +95,11 @@ class _Parser:
             self._pieces = []
 
     def _wants(self, tag: str) -> bool:
+        if "content" in self._path:  # another slot of the page: a picture's data
+            return False
         if tag == "text":
             return self._page.namespace in ("", *self.wanted) and not self._page.redirect
-        return tag in ("title", "ns")
+        return tag in ("title", "ns", "model")
 
     def _characters(self, text: str) -> None:
         if self._pieces is not None:
@@ -112,6 +118,8 @@ class _Parser:
             self._page.title = text
         elif tag == "ns":
             self._page.namespace = text.strip()
+        elif tag == "model":
+            self._page.model = text.strip()
         elif tag == "text":  # a dump with all revisions: the last one stays
             self._page.text = text
         elif tag == "namespace" and self._hides and text:
@@ -141,9 +149,9 @@ def read_dump(
 ) -> Iterator[Document]:
     """The articles of a dump, in its order, as plain text; memory holds a few pages at a time.
 
-    Pages outside the namespaces asked for and redirects are counted and left out. A dump that breaks off, or
-    turns to garbage on the way, gives the articles that are whole, and a note in the report says where it
-    broke.
+    Pages outside the namespaces asked for, redirects and pages that are no wikitext are counted and left out. A
+    dump that breaks off, or turns to garbage on the way, gives the articles that are whole, and a note in the
+    report says where it broke.
 
     Raises:
         CorpusError: Not a MediaWiki dump, or broken before its first whole page.
@@ -179,6 +187,8 @@ def read_dump(
                     report.skipped["other namespace"] += 1
                 elif page.redirect or is_redirect(page.text):
                     report.skipped["redirect"] += 1
+                elif page.model not in _WIKITEXT:
+                    report.skipped["no wikitext"] += 1
                 else:
                     yield Document(row_id(name, pages), page.title, plain_text(page.text, parser.hidden))
             parser.pages.clear()

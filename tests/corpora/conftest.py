@@ -30,12 +30,13 @@ def write_jsonl(path: Path, articles: list[tuple[str, str]]) -> Path:
     return path
 
 
-def page(title: str, text: str, namespace: str = "0", redirect: bool = False, number: int = 1) -> str:
+def page(title: str, text: str, namespace: str = "0", redirect: bool = False, number: int = 1, model: str = "") -> str:
     escaped = text.replace("&", "&amp;").replace("<", "&lt;")
     pointer = f'<redirect title="{title}"/>' if redirect else ""
+    kind = f"<model>{model}</model><format>x</format>" if model else ""
     return (
         f"<page><title>{title}</title><ns>{namespace}</ns><id>{number}</id>{pointer}"
-        f"<revision><id>9</id><text>{escaped}</text></revision></page>\n"
+        f"<revision><id>9</id>{kind}<text>{escaped}</text></revision></page>\n"
     )
 
 

@@ -49,6 +49,21 @@ def test_only_articles_are_read_and_the_rest_is_counted(tmp_path: Path) -> None:
     assert corpus.report().skipped == {"other namespace": 1, "redirect": 2, "empty": 1}
 
 
+@pytest.mark.parametrize("model", ["wikibase-item", "Scribunto", "json", "css", "wikibase-lexeme", "GeoJson.map"])
+def test_pages_that_are_no_wikitext_are_left_out_and_counted(tmp_path: Path, model: str) -> None:
+    pages = [page("A", "one", model="wikitext"), page("Q1", '{"labels": 1}', model=model), page("B", "two")]
+    late = page("C", "local p = {}").replace("</text>", f"</text><model>{model}</model>")
+    corpus = open_corpus(written(tmp_path / "x.xml", dump(*pages, late)))
+    assert [document.title for document in corpus] == ["A", "B"]
+    assert corpus.report().skipped == {"no wikitext": 2}
+
+
+def test_other_slots_of_a_page_are_not_its_text(tmp_path: Path) -> None:
+    slot = "<content><role>mediainfo</role><model>wikibase-mediainfo</model><text>{}</text></content></revision>"
+    pages = page("A", "one", model="wikitext").replace("</revision>", slot)
+    assert [document.text for document in open_corpus(written(tmp_path / "x.xml", dump(pages)))] == ["one"]
+
+
 def test_parts_of_a_published_dump_are_known_by_their_names(tmp_path: Path) -> None:
     path = tmp_path / "enwiki-20231101-pages-articles1.xml-p1p41242.bz2"
     path.write_bytes(bz2.compress(dump(page("A", "one")).encode()))

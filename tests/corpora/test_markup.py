@@ -18,7 +18,7 @@ from corpora.markup import is_redirect, plain_text
         ("[[File:A.jpg|thumb|A [[metal]] {{x}}\n\nin a jar]]It", "It"),
         ("x [[Datei:A.jpg|mini]] y [[fr:Mercure]] [[Category:Metals]]", "x y"),
         ("Avatar: [[Mission: Impossible]]", "Avatar: Mission: Impossible"),
-        ("about {{convert|5|km|{{x|{{y}}}}}} long", "about long"),
+        ("about {{convert|5|km|{{x|{{y}}}}}} long", "about 5 kilometres long"),
         ("word{{sfn|A|1999}}. Next{{x}}word", "word. Next word"),
         ("{{Infobox\n| name = A\n| born =\n|}}\nText", "Text"),
         ("a<ref name=x/> b<ref>{{cite|[[x]]}} <b>c</b></ref>. d", "a b. d"),
@@ -43,7 +43,7 @@ from corpora.markup import is_redirect, plain_text
         ("* one\n** [[two]]\n# three\n; term : x\n----\n: four", "one\ntwo\nthree\nterm : x\nfour"),
         (
             "Aristotle ({{IPA|x}}; {{lang|el|y}}, Aristotélēs) and ({{x}}) it",
-            "Aristotle (Aristotélēs) and it",
+            "Aristotle (y, Aristotélēs) and it",
         ),
         ("[[left open {{and this {| and that", "left open and this and that"),
         ("closed twice }} ]] |} </ref> ok", "closed twice ok"),
@@ -93,7 +93,7 @@ def tables() -> str:
 
 
 def test_words_agree_with_another_stripper(sample: list[Document]) -> None:
-    """gensim's own stripper keeps captions and table cells, so nearly all of these words are among its."""
+    """gensim's own stripper keeps captions and table cells: nearly all of these words are among its, but templates'."""
     import bz2
     from collections import Counter
 
@@ -105,7 +105,7 @@ def test_words_agree_with_another_stripper(sample: list[Document]) -> None:
     assert ours.keys() == theirs.keys() == TITLES
     for title in TITLES:
         mine, other = (Counter(re.findall(r"\w+", texts[title].casefold())) for texts in (ours, theirs))
-        assert sum((mine - other).values()) < 0.01 * sum(mine.values())
+        assert sum((mine - other).values()) < 0.02 * sum(mine.values())
         assert sum((mine & other).values()) > 0.8 * sum(other.values())
 
 
@@ -113,6 +113,7 @@ TITLES = {"Aristotle", "Alaska", "Albedo", "Anarchism", "Algorithm", "Autism"}
 
 
 PIECES = [
+    "{{lang|x|",
     "[[",
     "{{",
     "<ref>",

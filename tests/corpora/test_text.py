@@ -21,6 +21,8 @@ from .conftest import write_jsonl
         ("caf\u0065\u0301 \u1112\u1161\u11ab", "café 한"),
         ("\ufeffsoft\u00adware \u200eעברית\u200f", "software עברית"),
         ("می\u200cخواهم", "می\u200cخواهم"),
+        ("क्\u200dष शक्\u200cति 👨\u200d👩\u200d👧", "क्\u200dष शक्\u200cति 👨\u200d👩\u200d👧"),
+        ("Auf\u200clage ma\u200dil e\u200c\u0301", "Auflage mail é"),
         ("a  \n\t\n\n\n b\t", "a\n\n b"),
     ],
 )
@@ -28,8 +30,21 @@ def test_clean(raw: str, text: str) -> None:
     assert clean(raw) == (text, raw.count("\x00"))
 
 
+@pytest.mark.parametrize(
+    "separator",
+    [*"\x1c\x1d\x1e\x1f\x85\u2028\u2029\u200b", "\u200b\u200b", "\u2063", "\u3164", "\u2800", "\u00a0", "\u3000"],
+)
+def test_invisible_separators_part_words(separator: str) -> None:
+    assert clean(separator.join(["ភាសា", "ខ្មែរ", "word"]))[0].split() == ["ភាសា", "ខ្មែរ", "word"]
+
+
+@pytest.mark.parametrize("inside", "\u00ad\u2060\ufeff\u200e")
+def test_invisible_formatting_inside_a_word_vanishes(inside: str) -> None:
+    assert clean(inside.join("word")) == ("word", 0)
+
+
 @settings(deadline=None)
-@given(st.text(st.characters() | st.sampled_from("\r\n\t \x00\u0301\ufeff\udc80"), max_size=200))
+@given(st.text(st.characters() | st.sampled_from("a\r\n\t \x00\u0301\u093c\ufeff\u200b\u200d\udc80"), max_size=200))
 def test_clean_text_is_valid_composed_and_stays_as_it_is(raw: str) -> None:
     text, _ = clean(raw)
     assert clean(text) == (text, 0)
