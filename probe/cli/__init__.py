@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from probe.cli import cache, compare, corpora, dynamics, models, pretrain, run, synthetic, table
+from probe.cli import cache, compare, corpora, dynamics, models, pretrain, report, run, synthetic, table
 from probe.cli.streams import tolerant_output
 from probe.show.foreign import one_line
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("table")(table.table)
 app.command("compare")(compare.compare)
+app.command("report")(report.report)
 app.command("pretrain")(pretrain.pretrain)
 app.command("dynamics")(dynamics.dynamics)
 app.command("models")(models.models)

@@ -70,6 +70,12 @@ def _run(
         ),
     ] = None,
     figures: Annotated[bool, typer.Option(help="Draw figures.", rich_help_panel=_OUTPUT)] = True,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report", help="Write report.html beside the files (see probe report).", rich_help_panel=_OUTPUT
+        ),
+    ] = False,
     words: Annotated[
         list[str] | None,
         typer.Option(
@@ -105,6 +111,8 @@ def _run(
     lda = LdaSettings(**settings_from(LdaSettings, _LDA, options))
     settings = RunSettings(**settings_from(RunSettings, _RUN, options), lda=lda)
     result = run_experiment(settings, out=out, figures=figures, words=words or (), cache=cache, progress=progress)
+    if report and result.folder:
+        result.report()
     if not quiet:
         from probe.show.terminal import tables_console
 

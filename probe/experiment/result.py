@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from probe.errors import ProbeError
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
     from probe.show.views import View
 
 _WIDTH = 120
-_MORE = 'More: .table(2), .table(5), .measures, .layers, .topics, .figure("theta"), .compare(other), .save(folder)'
+REPORT = "report.html"
+_MORE = (
+    'More: .table(2), .table(5), .measures, .layers, .topics, .figure("theta"), .compare(other), .save(folder), '
+    ".report()"
+)
 _ELSEWHERE = "The tables of this run are with the process of rank 0."
 
 
@@ -112,6 +117,26 @@ class RunResult:
         with whole_set(folder, last="run.json", replaced=["figures/*.png", "figures/*.svg", EXAMPLES]) as place:
             write_results(place, self.tables, self.info, self.seconds)
         return folder
+
+    def report(self, out: Path | str | None = None) -> Path:
+        """Write the report: one HTML page to look at in a browser. `probe report` puts several runs into one.
+
+        Args:
+            out: the file; `report.html` in the run's folder by default, or here where the run has none.
+
+        Returns:
+            The file.
+
+        Raises:
+            ProbeError: it cannot be written.
+        """
+        from probe.show.report.write import write_report
+
+        if self.folder is not None:
+            return write_report([self.folder], out or self.folder / REPORT)
+        self.table()
+        with TemporaryDirectory() as place:
+            return write_report([self.save(Path(place) / "run")], out or REPORT)
 
     @classmethod
     def load(cls, folder: Path | str) -> RunResult:

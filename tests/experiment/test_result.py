@@ -100,3 +100,15 @@ def test_a_folder_that_cannot_be_written_or_read_is_refused(result, tmp_path):
 def test_a_rank_without_tables_says_so():
     other = RunResult({}, {}, None)
     assert "rank 0" in repr(other) and "rank 0" in other._repr_html_()
+
+
+def test_a_result_writes_its_report_from_its_folder_or_from_memory(result, saved, tmp_path, monkeypatch):
+    loaded = probe.load(saved)
+    assert loaded.report() == saved / "report.html"
+    page = (saved / "report.html").read_text("utf-8")
+    assert html.escape(MARKUP, quote=False)[:26] in page and MARKUP not in page
+    monkeypatch.chdir(tmp_path)
+    assert result.report(tmp_path / "mine.html") == tmp_path / "mine.html"
+    assert "Table 1" in (tmp_path / "mine.html").read_text("utf-8")
+    with pytest.raises(ProbeError, match="no table 1"):
+        RunResult({}, {}, None).report()

@@ -1,0 +1,1 @@
+"""The report of finished runs: one page that needs nothing but a browser."""
