@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from probe.errors import ProbeError
+from probe.errors import ProbeError, refusing
 from probe.experiment.context import TOKEN_PACKAGES, Context, versions
 from probe.models.loading import load_tokenizer
 from probe.models.sources import ModelSource
@@ -85,7 +85,8 @@ def tokenize_corpus(source: ModelSource, opened: OpenText, context: Context) -> 
     """
     progress, ranks, corpus = context.progress, context.ranks, opened.corpus
     tokenizer = load_tokenizer(source)
-    vocabulary = build_vocabulary(tokenizer, opened.stop_words.words)
+    with refusing(f"The tokenizer of {source.name} cannot be read", "use an intact tokenizer.json"):
+        vocabulary, specials = build_vocabulary(tokenizer, opened.stop_words.words), special_tokens(tokenizer)
     key: dict[str, Any] = {
         "corpus": corpus.fingerprint(),
         "tokenizer": vocabulary.fingerprint,
@@ -113,4 +114,4 @@ def tokenize_corpus(source: ModelSource, opened: OpenText, context: Context) -> 
             f"The corpus {corpus.name} holds one document, and intervals are drawn over documents: give at least "
             "two (a folder of .txt files, or a .jsonl with a document a line)."
         )
-    return Text(vocabulary, special_tokens(tokenizer), tokens, key, report)
+    return Text(vocabulary, specials, tokens, key, report)

@@ -23,6 +23,7 @@ _TOLERANCE = {torch.float32: 1e-3, torch.float64: 1e-3}
 _COARSE = 0.1
 
 
+@torch.inference_mode()
 def examined(name: str, weights: Weights, module: nn.Module, family: Family, attention: Attention) -> LoadedModel:
     """Make a model ready, once what is heard of it equals the maps it gives itself.
 
@@ -36,22 +37,6 @@ def examined(name: str, weights: Weights, module: nn.Module, family: Family, att
     Raises:
         ProbeError: the model gives no maps, or what is heard differs from them.
     """
-    try:
-        return _examined(name, weights, module, family, attention)
-    except (ProbeError, MemoryError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:
-        # An architecture nobody foresaw may fail in any way when it is called like a known one.
-        if family.layers:
-            raise
-        raise ProbeError(
-            f"The architecture of {name}, {family.name}, is not supported: it fails on a short passage "
-            f"({type(error).__name__}: {error})."
-        ) from error
-
-
-@torch.inference_mode()
-def _examined(name: str, weights: Weights, module: nn.Module, family: Family, attention: Attention) -> LoadedModel:
     stack = find_stack(module, family, attention)
     device = input_device(module)
     ids = _token_ids(module.config, max(_LENGTHS)).to(device).expand(len(_LENGTHS), -1)
@@ -62,6 +47,8 @@ def _examined(name: str, weights: Weights, module: nn.Module, family: Family, at
         raise ProbeError(
             f"{name} gives no attention maps of one shape a layer: a {family.name} model cannot be measured."
         )
+    if not all(bool(one[0].isfinite().all()) for one in maps):
+        raise ProbeError(f"The attention of {name} on a short passage is no number: use an intact model.")
     layers, heads = len(maps), maps[0].shape[1]
     model = LoadedModel(name, weights, module, family, stack, layers, heads, 0, _is_causal(name, maps))
     places = torch.arange(max(_LENGTHS), device=device).expand(len(_LENGTHS), -1)
@@ -87,7 +74,9 @@ def _examined(name: str, weights: Weights, module: nn.Module, family: Family, at
 
 def _token_ids(config: PreTrainedConfig, size: int) -> torch.Tensor:
     """[1, size] ids that stand for nothing but text, where the vocabulary is large enough."""
-    special = {getattr(config, f"{kind}_token_id", None) for kind in ("pad", "bos", "eos", "decoder_start")}
+    given = [getattr(config, f"{kind}_token_id", None) for kind in ("pad", "bos", "eos", "decoder_start")]
+    # There may be several of a kind (Llama 3 ends a text in three ways).
+    special = {token for one in given for token in (one if isinstance(one, list) else [one])}
     ids = [index for index in range(size + len(special)) if index not in special]
     return torch.tensor(ids[:size])[None]
 

@@ -131,7 +131,7 @@ def _architecture(config: PreTrainedConfig) -> type[PreTrainedModel]:
 
     try:
         found = MODEL_MAPPING[type(config)]
-    except KeyError:
+    except Exception:  # there is none, or it needs a package that is not installed
         raise ProbeError(
             f"transformers has no model for the config of a {config.model_type}: use a language model, such as "
             "--model minilm."

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import nn
 
-from probe.errors import ProbeError
+from probe.errors import ProbeError, reason
 from probe.models.eager import Map, hearing_maps
 from probe.models.families import Attention, Family, Weights, measured_stack
 from probe.models.interface import Call, hearing_calls
@@ -81,6 +81,7 @@ class LoadedModel:
         layers, heads: how many attention maps a passage has.
         width: of the embedding layer's output.
         causal: no query sees a key after it.
+        oddities: what is suspicious of the weights; each is the end of a sentence.
     """
 
     name: str
@@ -92,6 +93,7 @@ class LoadedModel:
     heads: int
     width: int
     causal: bool
+    oddities: tuple[str, ...] = ()
 
     @property
     def device(self) -> torch.device:
@@ -124,7 +126,8 @@ class LoadedModel:
         def hear(call: Call | Map) -> None:
             nonlocal heard
             if self.stack.attention_modules is None or call.module in self.stack.attention_modules:
-                on_attention(heard, call)
+                with _listening():
+                    on_attention(heard, call)
                 heard += 1
                 if heard == self.layers:
                     raise _AllHeardError
@@ -133,7 +136,8 @@ class LoadedModel:
             nonlocal embedded
             del module
             if on_embeddings is not None and not embedded:
-                on_embeddings(args[0] if args else kwargs["hidden_states"])
+                with _listening():
+                    on_embeddings(args[0] if args else kwargs["hidden_states"])
                 embedded = True
 
         hook = self.stack.first_layer.register_forward_pre_hook(embeddings, with_kwargs=True)
@@ -144,6 +148,13 @@ class LoadedModel:
                 forward(self.stack, input_ids, attention_mask, **self._asking_for_maps())
         except _AllHeardError:
             return
+        except _ListenerError as error:
+            raise error.raised from None
+        except Exception as error:
+            raise ProbeError(
+                f"{self.name} fails on {len(input_ids)} passages of {input_ids.shape[1]} tokens ({reason(error)}): use "
+                "a smaller --max-length or --batch-tokens, or an intact model."
+            ) from error
         finally:
             hook.remove()
         raise ProbeError(
@@ -168,6 +179,22 @@ def input_device(module: nn.Module) -> torch.device:
 
 class _AllHeardError(Exception):
     """Every layer that is asked for has been heard: the rest of the forward pass is not needed."""
+
+
+class _ListenerError(Exception):
+    """Whoever listens has failed, and not the model."""
+
+    def __init__(self, raised: Exception):
+        super().__init__()
+        self.raised = raised
+
+
+@contextmanager
+def _listening() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise _ListenerError(error) from error
 
 
 def forward(stack: Stack, input_ids: torch.Tensor, attention_mask: torch.Tensor, **options: Any) -> Any:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import os
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from probe.errors import ProbeError
-from probe.models.devices import SPREAD
+from probe.errors import ProbeError, refusing
 from probe.models.families import ATTENTIONS, Attention, Family, Weights, family_of
-from probe.models.sources import ModelSource
+from probe.models.sources import TOKENIZER_FILES, ModelSource, has_tokenizer
 
 if TYPE_CHECKING:
-    from torch import nn
     from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
     from probe.models.loaded import LoadedModel
+
+
+# A config that asks for more parts than this is a slip of the pen, and would be built for hours.
+_MOST_PARTS = 10_000
+_PARTS = re.compile(r"layer|block|group|expert")
 
 
 def _quiet_transformers() -> None:
@@ -25,13 +33,10 @@ def _quiet_transformers() -> None:
     transformers_logging.disable_progress_bar()
 
 
-def _origin(source: ModelSource) -> dict[str, Any]:
-    # Code that comes with a model is never run; without the argument, transformers would ask on the terminal.
-    return {"revision": source.revision or "main", "trust_remote_code": False}
-
-
 def load_config(source: ModelSource) -> PreTrainedConfig:
     """Load a model's configuration.
+
+    What it says of the implementation of attention, and of what a model returns, is left out: both are ours to choose.
 
     Raises:
         ProbeError: it cannot be read, or names an architecture that transformers does not have.
@@ -40,14 +45,38 @@ def load_config(source: ModelSource) -> PreTrainedConfig:
 
     _quiet_transformers()
     if source.given:
-        return copy.deepcopy(source.given.model.config)
-    try:
-        return AutoConfig.from_pretrained(source.location, **_origin(source))
-    except (OSError, ValueError, KeyError) as error:
-        raise ProbeError(
-            f"The config of {source.name} cannot be read ({_first_line(error)}): use a model that this version of "
-            "transformers knows."
-        ) from error
+        return _ours(copy.deepcopy(source.given.model.config))
+    way_out = "correct its config.json, or use a model that this version of transformers knows"
+    with refusing(f"The config of {source.name} cannot be read", way_out):
+        config = _ours(
+            AutoConfig.from_pretrained(
+                (source.base or source).location,
+                **(source.base or source).pinned,
+                # Two of a config's own words that may exclude each other are set before they are compared.
+                output_attentions=False,
+                attn_implementation=None,
+            )
+        )
+    _check_depth(source.name, config)
+    return config
+
+
+def _ours(config: PreTrainedConfig) -> PreTrainedConfig:
+    """A config with our own choice of how a model computes and what it returns."""
+    for part in (config, *(getattr(config, name, None) for name in config.sub_configs)):
+        if part is not None:
+            part._attn_implementation = part._experts_implementation = None
+            part.output_hidden_states, part.return_dict, part.chunk_size_feed_forward = False, True, 0
+    return config
+
+
+def _check_depth(name: str, config: PreTrainedConfig) -> None:
+    for field, value in vars(config).items():
+        if _PARTS.search(field) and isinstance(value, int) and value > _MOST_PARTS:
+            raise ProbeError(
+                f"The config of {name} asks for more than any model has ({field} is {value}, and {_MOST_PARTS:,} is "
+                "the most): use an intact config."
+            )
 
 
 def load_tokenizer(source: ModelSource) -> PreTrainedTokenizerFast:
@@ -61,19 +90,49 @@ def load_tokenizer(source: ModelSource) -> PreTrainedTokenizerFast:
     if source.given:
         return source.given.tokenizer
     _quiet_transformers()
+    # An adapter is saved with a tokenizer of its own, or without one.
+    own = source.base is None or has_tokenizer(Path(source.location))
+    holder = source if own else source.base
+    assert holder is not None
+    given = {"config": load_config(source)} if source.base else {}
+    failure = f"The tokenizer of {source.name} cannot be loaded"
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source.location, **_origin(source))
-    except Exception as error:  # the tokenizers library raises bare exceptions for files it cannot parse
+        with _panics_unheard(), refusing(failure, "an intact tokenizer.json is needed beside the weights"):
+            tokenizer = AutoTokenizer.from_pretrained(holder.location, **holder.pinned, **given)
+            written = {token.content for token in tokenizer.added_tokens_decoder.values()}
+            # A few classes begin with a mark of white space even where there is no file.
+            empty = not any(any(map(str.isalnum, token)) for token in tokenizer.get_vocab().keys() - written)
+            # What fails on any text fails here.
+            tokenizer.decode(tokenizer("a b")["input_ids"])
+    except ProbeError:
+        # Without any file of it, some classes fail and some make a tokenizer of special tokens alone.
+        empty = True
+        if has_tokenizer(Path(holder.location)) or not Path(holder.location).is_dir():
+            raise
+    if empty:
         raise ProbeError(
-            f"The tokenizer of {source.name} cannot be loaded ({_first_line(error)}): a tokenizer.json is needed "
-            "beside the weights."
-        ) from error
+            f"{source.name} has no tokenizer (looked for {', '.join(TOKENIZER_FILES)}, and found no vocabulary): put "
+            "the model's own beside its weights, with save_pretrained."
+        )
     if not getattr(tokenizer, "is_fast", False):
         raise ProbeError(
             f"{source.name} has a slow tokenizer ({type(tokenizer).__name__}), which cannot tell which tokens spell "
             "one word: use a model with a fast tokenizer (a tokenizer.json)."
         )
     return tokenizer
+
+
+@contextmanager
+def _panics_unheard() -> Iterator[None]:
+    """Keep a Rust library that gives up from writing a report of its own beside the refusal."""
+    heard = os.dup(2)
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(heard, 2)
+        os.close(heard)
 
 
 def load_model(
@@ -100,94 +159,39 @@ def load_model(
         ProbeError: the weights cannot be read or do not fill the architecture, or what is heard of the model's
             attention is not what the model itself reports.
     """
-    import torch
-
     from probe.models.examination import examined
-    from probe.models.interface import IMPLEMENTATION
+    from probe.models.oddities import find_oddities
+    from probe.models.weights import check_finite, draw_module, implementation, read_module
 
     config = load_config(source)
     family = family_of(config)
     check_attention(source.name, family, attention)
-    implementation = IMPLEMENTATION if family.interface else "eager"
+    unexpected: list[str] = []
     if weights == "random":
-        module = _random(source, config, family, implementation, device, dtype, random_state)
+        module = draw_module(source, config, family, dtype=dtype, device=device, random_state=random_state)
     elif source.given:
         from probe.models.borrowing import body_for
 
-        module = body_for(source, implementation, device, dtype)
+        module = body_for(source, implementation(family), device, dtype)
     else:
-        module = _from_files(source, implementation, device, dtype)
-    # What is spread to disk holds nothing here.
-    if not all(bool(torch.isfinite(one).all()) for one in module.parameters() if one.device.type != "meta"):
-        raise ProbeError(f"The weights of {source.name} hold NaN or infinite numbers: use an intact checkpoint.")
-    try:
-        return examined(source.name, weights, module, family, attention)
-    except (ProbeError, MemoryError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:
-        if source.given is None:
-            raise
+        module, unexpected = read_module(source, config, family, dtype=dtype, device=device)
+    check_finite(source.name, module)
+    with _examining(source, family):
+        model = examined(source.name, weights, module.eval(), family, attention)
+    return replace(model, oddities=find_oddities(module, unexpected)) if weights == "pretrained" else model
+
+
+def _examining(source: ModelSource, family: Family) -> AbstractContextManager[None]:
+    """Turn whatever a model raises on a short passage into a refusal."""
+    failure = f"{source.name} fails on a short passage"
+    if not family.layers:
+        failure = f"The architecture of {source.name}, {family.name}, is not supported: it fails on a short passage"
+        return refusing(failure, "use a model of a family that probe models lists")
+    if source.given:
         # A class of somebody's own may call itself one of a known family.
-        raise ProbeError(
-            f"{source.name} is no {family.name} model as transformers has them, and fails on a short passage "
-            f"({type(error).__name__}: {_first_line(error)}): give one made with AutoModel."
-        ) from error
-
-
-def _random(
-    source: ModelSource,
-    config: PreTrainedConfig,
-    family: Family,
-    implementation: str,
-    device: str,
-    dtype: str,
-    random_state: int,
-) -> nn.Module:
-    import torch
-    from transformers import AutoModel
-
-    # Drawn in float32 on the CPU whatever the device and dtype, so that one seed means one model.
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(random_state)
-        module = _built(
-            lambda: AutoModel.from_config(
-                config, dtype=torch.float32, trust_remote_code=False, attn_implementation=implementation
-            ),
-            f"A {family.name} model cannot be made from the config of {source.name}",
-        )
-    module = module.to(getattr(torch, dtype))
-    return (_spread(module) if device == SPREAD else module.to(device)).eval()
-
-
-def _from_files(source: ModelSource, implementation: str, device: str, dtype: str) -> nn.Module:
-    import torch
-    from transformers import AutoModel
-
-    module, info = _built(
-        lambda: AutoModel.from_pretrained(
-            source.location,
-            **_origin(source),
-            dtype=getattr(torch, dtype),
-            output_loading_info=True,
-            device_map="auto" if device == SPREAD else None,
-            attn_implementation=implementation,
-        ),
-        f"The weights of {source.name} cannot be loaded",
-    )
-    missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
-    if missing:
-        raise ProbeError(
-            f"The weights of {source.name} do not fill its architecture ({len(missing)} are missing, the first "
-            f"is {missing[0]}): use a complete checkpoint."
-        )
-    return (module if device == SPREAD else module.to(device)).eval()
-
-
-def _spread(module: Any) -> Any:
-    from accelerate import dispatch_model, infer_auto_device_map
-
-    blocks = list(getattr(module, "_no_split_modules", None) or ())
-    return dispatch_model(module, infer_auto_device_map(module, no_split_module_classes=blocks), force_hooks=True)
+        failure = f"{source.name} is no {family.name} model as transformers has them, and fails on a short passage"
+        return refusing(failure, "give one made with AutoModel")
+    return refusing(failure, "use an intact model")
 
 
 def check_attention(name: str, family: Family, attention: str) -> None:
@@ -200,14 +204,3 @@ def check_attention(name: str, family: Family, attention: str) -> None:
         raise ProbeError(f"--attention {attention} is not known: use one of {', '.join(ATTENTIONS)}.")
     if attention != "encoder" and attention not in family.attentions:
         raise ProbeError(f"--attention {attention} is not available for {name}, a {family.name} model: leave it out.")
-
-
-def _built(build: Callable[[], Any], failure: str) -> Any:
-    try:
-        return build()
-    except Exception as error:  # safetensors, torch and transformers raise unrelated types for bad files
-        raise ProbeError(f"{failure} ({_first_line(error)}): use an intact checkpoint.") from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".:")

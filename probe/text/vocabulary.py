@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _METASPACE = "▁"
 _BROKEN = "�"
 _TURKISH_CAPITALS = str.maketrans({"i": "İ", "ı": "I"})
+# Arrays are as long as the highest id; the largest vocabularies hold some 300,000 tokens.
+_MOST_IDS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[
             f"{type(tokenizer).__name__} is a slow tokenizer and cannot tell which tokens spell one word "
             "(word_ids): use a model with a fast tokenizer (a tokenizer.json)."
         )
-    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    tokens = _entries(tokenizer)
     special = set(tokenizer.all_special_ids)
     continuation = getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None) or ""
     surfaces = [_surface(tokenizer, token, continuation) for token in tokens]
@@ -123,6 +125,17 @@ def _bare_greek(surface: str) -> str:
     if not any("\u0370" <= letter <= "\u03ff" or "\u1f00" <= letter <= "\u1fff" for letter in surface):
         return surface
     return "".join(letter for letter in unicodedata.normalize("NFD", surface) if not unicodedata.combining(letter))
+
+
+def _entries(tokenizer: PreTrainedTokenizerFast) -> list[str]:
+    """The entries by token id; empty where an id is left out."""
+    size = max(len(tokenizer), 1 + max(tokenizer.get_vocab().values(), default=-1))
+    if size > _MOST_IDS:
+        raise ProbeError(
+            f"The tokenizer {tokenizer.name_or_path} has a token with the id {size - 1}, beyond {_MOST_IDS:,}: use an "
+            "intact tokenizer.json."
+        )
+    return [token or "" for token in tokenizer.convert_ids_to_tokens(range(size))]
 
 
 def _surface(tokenizer: PreTrainedTokenizerFast, token: str, continuation: str) -> str:

