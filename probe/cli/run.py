@@ -34,7 +34,7 @@ _RUN = Layout(
             "stop_words",
         ),
         "Topic model": ("lda_seeds",),
-        "Model pass": ("attention", "device", "dtype", "batch_tokens", "baseline", "measure"),
+        "Model pass": ("attention", "device", "dtype", "batch_tokens", "baseline", "measure", "strict"),
         _OUTPUT: ("seed", "resamples", "examples"),
     },
     shown={

@@ -84,10 +84,14 @@ def _facts(source: ModelSource, weights: Weights, topics: Topics, passed: Passed
     """What `run.json` says of a model and of what it read."""
     plan, sums, text = passed.plan, passed.sums, topics.text
     lengths = plan.batch_maker.lengths
-    given = {"object": type(source.given.model).__name__} if source.given else {}
+    special: dict[str, Any] = {"object": type(source.given.model).__name__} if source.given else {}
+    if source.base:
+        special["adapter_of"] = {"name": source.base.name, "revision": source.base.revision}
+    if passed.oddities:
+        special["suspicious"] = passed.oddities
     return {
         "name": source.name,
-        **given,
+        **special,
         "weights": weights,
         "fingerprint": source.fingerprint,
         "revision": source.revision,

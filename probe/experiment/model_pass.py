@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from probe.errors import ProbeError
 from probe.experiment.context import Context, versions
+from probe.experiment.oddities import judge
 from probe.experiment.plan import Plan, asked_sizes, plan_pass
 from probe.experiment.topics import Topics
 from probe.measures.protocol import Measure, PassSums
@@ -36,10 +37,17 @@ _FILE = "sums.npz"
 
 @dataclass(frozen=True)
 class Passed:
-    """What a pass leaves, and what it was made for."""
+    """What a pass leaves, and what it was made for.
+
+    Attributes:
+        plan: what was read.
+        sums: of all measures.
+        oddities: what is suspicious of the weights.
+    """
 
     plan: Plan
     sums: PassSums
+    oddities: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -75,9 +83,10 @@ def pass_model(source: ModelSource, weights: Weights, topics: Topics | None, con
         The plan and the sums on rank 0; None on the other ranks.
 
     Raises:
-        ProbeError: the model cannot be loaded, or does not fit its tokenizer.
+        ProbeError: the model cannot be loaded, does not fit its tokenizer, or is suspicious and the run strict.
     """
     ranks = context.ranks
+    oddities: list[str] = []
     kept = _kept(source, weights, topics, context) if topics is not None else None
     sums = kept.sums if kept else None
     if ranks.share(bool(kept and kept.missing)):
@@ -85,19 +94,28 @@ def pass_model(source: ModelSource, weights: Weights, topics: Topics | None, con
             kept = ranks.share(_for_others(kept) if kept else None)
         assert kept is not None
         with borrowed(source):
-            with context.progress.stage(f"Loading {source.name} ({weights})"), context.timed("models"):
-                model = load_model(
-                    source,
-                    weights,
-                    attention=context.settings.attention,
-                    device=context.device,
-                    dtype=context.dtype,
-                    random_state=context.settings.seed,
-                )
+            model = _load_model(source, weights, context)
             _check_fit(model, kept.plan)
+            if weights == "pretrained":
+                oddities = judge(source, lambda: model.oddities, context)
             with context.timed("passes"):
                 sums = _read(model, kept, sums, context)
-    return Passed(kept.plan, sums) if ranks.leads and kept and sums else None
+    elif ranks.leads and weights == "pretrained":
+        with borrowed(source):
+            oddities = judge(source, lambda: _load_model(source, weights, context).oddities, context)
+    return Passed(kept.plan, sums, oddities) if ranks.leads and kept and sums else None
+
+
+def _load_model(source: ModelSource, weights: Weights, context: Context) -> LoadedModel:
+    with context.progress.stage(f"Loading {source.name} ({weights})"), context.timed("models"):
+        return load_model(
+            source,
+            weights,
+            attention=context.settings.attention,
+            device=context.device,
+            dtype=context.dtype,
+            random_state=context.settings.seed,
+        )
 
 
 def _kept(source: ModelSource, weights: Weights, topics: Topics, context: Context) -> _Kept:
@@ -125,7 +143,7 @@ def _kept(source: ModelSource, weights: Weights, topics: Topics, context: Contex
     # Sums of other sizes are equal but for rounding.
     wider = {tuple(sizes) for sizes in found if set(asked) < set(sizes)}
     for sizes in (asked, *sorted(map(list, wider), key=lambda sizes: (len(sizes), sizes))):
-        loaded = [_load(measure, key | {"sizes": sizes}, context) for measure in read]
+        loaded = [_load_sums(measure, key | {"sizes": sizes}, context) for measure in read]
         there = [one for one in loaded if one is not None]
         if len(there) == len(read):
             note = "" if sizes == asked else ", made for a wider theta"
@@ -138,7 +156,7 @@ def _kept(source: ModelSource, weights: Weights, topics: Topics, context: Contex
     return _Kept(plan_pass(topics, asked, context), key | {"sizes": asked}, sums, missing)
 
 
-def _load(measure: Measure, key: dict[str, Any], context: Context) -> PassSums | None:
+def _load_sums(measure: Measure, key: dict[str, Any], context: Context) -> PassSums | None:
     folder = context.cache.find("sums", key | {"measure": identity(measure)})
     return load_sums(folder / _FILE) if folder else None
 

@@ -41,7 +41,7 @@ def describe(measured: Sequence[Measured], opened: OpenText, context: Context) -
     named = next((entry.how_read for entry in catalog() if entry.name == settings.corpus), corpus.source)
     return {
         "format": RUN_FORMAT,
-        "arguments": asdict(settings) | _objects(corpus, context),
+        "arguments": _arguments(context) | _objects(corpus, context),
         "device": context.device,
         "ranks": context.ranks.size,
         "corpus": {
@@ -57,6 +57,11 @@ def describe(measured: Sequence[Measured], opened: OpenText, context: Context) -
         "models": [one.facts for one in measured],
         "versions": {"python": platform.python_version()} | versions(_PACKAGES),
     }
+
+
+def _arguments(context: Context) -> dict[str, Any]:
+    """Every argument; strictness where it was asked for, since it decides no number."""
+    return {name: value for name, value in asdict(context.settings).items() if (name, value) != ("strict", False)}
 
 
 def _objects(corpus: Corpus, context: Context) -> dict[str, Any]:

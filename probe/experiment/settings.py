@@ -67,6 +67,7 @@ class RunSettings:
         stop_words: A file of stop words, one a line.
         measure: A measure of your own, FILE.py:CLASS (see docs/extending.md).
         examples: Keep so many passages with their attention, to be looked at (`probe report`).
+        strict: Refuse weights that look damaged (matrices of zeros, equal layers), which a warning names otherwise.
     """
 
     model: tuple[str, ...] = (DEFAULT_MODEL,)
@@ -94,6 +95,7 @@ class RunSettings:
     stop_words: str | None = None
     measure: tuple[str, ...] = ()
     examples: int = 8
+    strict: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", tuple(expand_models(self.model)))

@@ -142,7 +142,7 @@ class Cache:
     def clear(self) -> int:
         """Remove every entry and all unfinished work; return the bytes freed."""
         freed = 0
-        for kind in ("tokens", "topics", "sums", "examples", "unfinished"):
+        for kind in ("tokens", "topics", "sums", "examples", "oddities", "unfinished"):
             folder = self.root / kind
             if folder.is_dir():
                 freed += sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

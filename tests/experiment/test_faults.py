@@ -3,6 +3,7 @@
 import errno
 import importlib.metadata
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -286,3 +287,48 @@ def test_no_labelled_pair_at_all_is_refused(refused, monkeypatch, kept):
     monkeypatch.setattr("probe.topics.lda._fit_gensim", _topics(*kept))
     said = refused("", lambda: None)
     assert "No two words carry a topic" in said and "use a larger --theta" in said
+
+
+@pytest.fixture
+def half(tiny_models, tmp_path):
+    """A model whose weights are zero bytes from their middle on, as a copy that broke off leaves them."""
+    folder = Path(shutil.copytree(tiny_models("bert"), tmp_path / "half"))
+    path = folder / "model.safetensors"
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes()[: size // 2] + bytes(size - size // 2))
+    return folder
+
+
+def test_weights_that_look_damaged_are_named_in_a_line_and_in_the_record_each_time(
+    half, small_corpus, tiny_models, tmp_path, caplog
+):
+    options = {"corpus": str(small_corpus), **SMALL, "cache": tmp_path / "cache", "figures": False}
+    for out in ("first", "again"):
+        caplog.clear()
+        result = probe.run(str(half), **options, out=tmp_path / out)
+        (line,) = [record.getMessage() for record in caplog.records if record.name == "probe.experiment.oddities"]
+        assert line.startswith(f"WARNING: The weights of {half} look damaged: they hold rows of zeros at the end of ")
+        assert "zeros in the norm" in line
+        assert [len(one["suspicious"]) for one in result.info["models"]] == [2]
+    assert (tmp_path / "first" / "run.json").read_bytes() == (tmp_path / "again" / "run.json").read_bytes()
+    sound = probe.run(str(tiny_models("bert")), **options, strict=True)
+    assert "suspicious" not in sound.info["models"][0] and sound.info["arguments"]["strict"]
+    assert "strict" not in result.info["arguments"]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_weights_that_look_damaged_are_refused_by_a_strict_run(half, small_corpus, tmp_path, known):
+    options = {"corpus": str(small_corpus), **SMALL, "cache": tmp_path / "cache"}
+    if known:
+        probe.run(str(half), **options)
+    with pytest.raises(ProbeError, match=r"look damaged: .*; use an intact checkpoint, or leave out --strict"):
+        probe.run(str(half), **options, strict=True)
+
+
+def test_sums_kept_by_a_version_that_did_not_look_are_looked_at(half, small_corpus, tmp_path, caplog):
+    options = {"corpus": str(small_corpus), **SMALL, "cache": tmp_path / "cache"}
+    whole = probe.run(str(half), **options)
+    shutil.rmtree(tmp_path / "cache" / "oddities")
+    progress = At()
+    assert probe.run(str(half), **options, progress=progress).info == whole.info
+    assert not any(stage.startswith("Reading") for stage in progress.stages)
