@@ -29,13 +29,16 @@ def _hidden(subject: Subject, theta: float) -> list[Figure]:
         rows = mine[(mine["weights"] == "pretrained") & (mine["control"] == control)].sort_values("layer")
         if rows["ratio"].notna().any():
             series.append(_series(name, rows))
+    raw = mine[(mine["weights"] == "pretrained") & (mine["control"] == "raw")].sort_values("layer")
+    if series and raw["null_mean"].notna().any():
+        series.append(_series("raw, topics permuted", raw, "null_mean", "null_low", "null_high", weak=True))
     random = mine[(mine["weights"] == "random") & (mine["control"] == "raw")].sort_values("layer")
     if len(random) and series:
         series.append(_series("raw, random weights", random, weak=True))
     figures = []
     if series:
         title = "Hidden states: similarity within a topic over similarity across topics"
-        note = "Layer 0 is the embedding layer. Bars are 95 % intervals."
+        note = "Layer 0 is the embedding layer. Bars are 95 % intervals, those of permuted topics the middle 95 %."
         figures.append(line_plot(title, series, "layer", note=note))
     gaps = []
     for control, name in _HIDDEN.items():
@@ -49,9 +52,11 @@ def _hidden(subject: Subject, theta: float) -> list[Figure]:
     return figures
 
 
-def _series(name: str, rows: pd.DataFrame, *, weak: bool = False) -> Series:
-    x, y, low, high = (rows[column].astype(float).tolist() for column in ("layer", "ratio", "low", "high"))
-    return Series(name, x, y, low, high, weak=weak)
+def _series(
+    name: str, rows: pd.DataFrame, value: str = "ratio", low: str = "low", high: str = "high", *, weak: bool = False
+) -> Series:
+    x, y, least, most = (rows[column].astype(float).tolist() for column in ("layer", value, low, high))
+    return Series(name, x, y, least, most, joined=not weak or value == "ratio", weak=weak)
 
 
 def _attention(subject: Subject, theta: float) -> list[Figure]:

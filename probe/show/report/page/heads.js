@@ -1,6 +1,6 @@
 // Layer by head: colours, numbers, the pairs of a head, and a passage with its attention.
 const METRICS = {
-  ratio: 'ratio', distance: 'ratio, matched on distance', popularity: 'ratio, popularity taken out', q: 'q-value', p: 'p-value',
+  ratio: 'ratio', distance: 'distance-matched ratio', popularity: 'popularity-adjusted ratio', q: 'q-value', p: 'p-value',
 };
 const metricSelect = document.getElementById('head-metric');
 const weightsSelect = document.getElementById('head-weights');

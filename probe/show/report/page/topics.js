@@ -50,6 +50,8 @@ function showTopics() {
       return el('li', {}, button);
     }),
   );
+  const current = list.querySelector('[aria-current]');
+  if (current) list.scrollTop = current.offsetTop - list.offsetTop - 40;
   showMap(all, query ? shown : []);
   showTopic();
 }
@@ -75,13 +77,15 @@ function showMap(all, found) {
   document.querySelector('.topics').classList.toggle('no-map', !map);
   if (!map) return;
   const size = [560, 400];
+  const radius = (number) => 2 + 70 * Math.sqrt(map[number][0]);
+  const edge = 8 + Math.max(...all.map(radius));
   const reach = [1, 2].map((axis) => {
     const places = all.map((number) => map[number][axis]);
     return [Math.min(...places), Math.max(...places)];
   });
   const place = (number, axis) => {
     const [low, high] = reach[axis];
-    return 30 + ((map[number][axis + 1] - low) / (high - low || 1)) * (size[axis] - 60);
+    return edge + ((map[number][axis + 1] - low) / (high - low || 1)) * (size[axis] - 2 * edge);
   };
   const order = [...all].sort((one, other) => map[one][1] - map[other][1]);
   const bySize = [...order].sort((one, other) => map[other][0] - map[one][0]);
@@ -95,7 +99,7 @@ function showMap(all, found) {
         open();
       };
       const marks = `topic${number === topic ? ' chosen' : ''}${found.includes(number) ? ' found' : ''}`;
-      const attributes = { class: marks, cx: place(number, 0), cy: place(number, 1), r: 2 + 70 * Math.sqrt(map[number][0]) };
+      const attributes = { class: marks, cx: place(number, 0), cy: place(number, 1), r: radius(number) };
       const use = { role: 'button', 'aria-label': name, onclick: open, onkeydown: press };
       return [number, drawn('circle', { ...attributes, ...use }, drawn('title', {}, name))];
     }),
