@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from probe.pretraining.onsets import SIGNIFICANCE
 from probe.show.canvas import BLUE, GREEN, GREY, VERMILION, canvas
+from probe.show.foreign import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,9 +63,10 @@ def draw_structure(path: Path, trainings: Mapping[str, tuple[pd.DataFrame, pd.Da
     """
     thetas = sorted({theta for ratios, _ in trainings.values() for theta in ratios["theta"]})
     losses = any(len(loss) for _, loss in trainings.values())
-    with canvas(path, len(thetas) + losses, len(trainings), _SIZE, sharex="col") as axes:
+    names = one_line("".join(trainings))
+    with canvas(path, len(thetas) + losses, len(trainings), _SIZE, letters=names, sharex="col") as axes:
         for column, (name, (ratios, loss)) in zip(axes.T, trainings.items(), strict=True):
-            column[0].set_title(name)
+            column[0].set_title(one_line(name))
             for axis, theta in zip(column, thetas, strict=False):
                 _draw_ratios(axis, _only(ratios, theta=theta))
             if len(loss):

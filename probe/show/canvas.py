@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import io
+import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from probe.show.fonts import fonts_for, package_for
 from probe.storage.files import whole_file
+
+logger = logging.getLogger(__name__)
 
 # Okabe and Ito's blue, vermilion and green, told apart by every kind of colour vision.
 BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#6E6E6E"
 DIVERGING, SEQUENTIAL = "RdBu_r", "viridis"
 NO_VALUE = "#D9D9D9"
-# matplotlib's own font holds Latin, Greek and Cyrillic; one of these, where installed, holds the other scripts.
-_MORE_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Sans Bengali")
+_SHOWN_LETTERS = 10
 _STYLE = {
     "font.size": 9,
     "axes.titlesize": 9,
@@ -32,21 +36,29 @@ _METADATA: dict[str, dict[str, None]] = {"png": {"Software": None}, "svg": {"Dat
 
 
 @contextmanager
-def style(*, formulas: bool = False) -> Iterator[None]:
+def style(*, formulas: bool = False, letters: str = "") -> Iterator[None]:
     """The defaults of matplotlib and ours, whatever the user's style; put back afterwards.
 
     Args:
         formulas: text between dollar signs is a formula, as matplotlib writes the ticks of a logarithmic axis;
             otherwise it is text, as in the name of a model or a word.
+        letters: names and words of the figures. An installed font is found for those that matplotlib's own lacks; where
+            there is none, a line says what brings one, and the SVG holds text that a browser may have a font for.
     """
     import matplotlib
-    from matplotlib import font_manager
 
-    installed = set(font_manager.get_font_names())
+    families, missing = fonts_for(letters)
+    if missing:
+        logger.warning(
+            "No font here has these letters, which are boxes in the figures: %s; install %s (the SVG keeps the text).",
+            missing[:_SHOWN_LETTERS] + ("..." if len(missing) > _SHOWN_LETTERS else ""),
+            package_for(missing),
+        )
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_STYLE)
-        matplotlib.rcParams["font.family"] = ["DejaVu Sans", *(name for name in _MORE_FONTS if name in installed)]
+        matplotlib.rcParams["font.family"] = families
+        matplotlib.rcParams["svg.fonttype"] = "none" if missing else "path"
         matplotlib.rcParams["text.parse_math"] = formulas
         yield
 
@@ -54,10 +66,12 @@ def style(*, formulas: bool = False) -> Iterator[None]:
 def images(figure: Any) -> dict[str, bytes]:
     """A figure as PNG and SVG, by ending; the same figure gives the same bytes."""
     found = {}
-    for kind, metadata in _METADATA.items():
-        content = io.BytesIO()
-        figure.savefig(content, format=kind, metadata=metadata)
-        found[kind] = content.getvalue()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*missing from font")  # said by `style`, once
+        for kind, metadata in _METADATA.items():
+            content = io.BytesIO()
+            figure.savefig(content, format=kind, metadata=metadata)
+            found[kind] = content.getvalue()
     return found
 
 
@@ -74,7 +88,14 @@ def shown(figure: Any) -> Any:
 
 @contextmanager
 def canvas(
-    path: Path, rows: int, columns: int, size: tuple[float, float], *, formulas: bool = False, **arguments: Any
+    path: Path,
+    rows: int,
+    columns: int,
+    size: tuple[float, float],
+    *,
+    formulas: bool = False,
+    letters: str = "",
+    **arguments: Any,
 ) -> Iterator[Any]:
     """Axes [rows, columns], saved as PNG and SVG at `path` when the block ends.
 
@@ -82,7 +103,7 @@ def canvas(
         path: where the figure goes; the suffix is replaced.
         rows, columns: of axes.
         size: width and height of one of them in inches.
-        formulas: see `style`.
+        formulas, letters: see `style`.
         arguments: of matplotlib's `Figure.subplots`.
 
     Raises:
@@ -90,7 +111,7 @@ def canvas(
     """
     from matplotlib.figure import Figure
 
-    with style(formulas=formulas):
+    with style(formulas=formulas, letters=letters):
         figure = Figure(figsize=(size[0] * columns, size[1] * rows))
         yield figure.subplots(rows, columns, squeeze=False, **arguments)
         for kind, content in images(figure).items():

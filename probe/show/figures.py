@@ -5,10 +5,8 @@ Every figure is written as PNG and SVG, and a run repeated gives the same bytes.
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +21,6 @@ from probe.show.words import WordDots, draw_words
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-logger = logging.getLogger(__name__)
 
 FOLDER = "figures"
 _MEASURES = ("cosine", "dot", "attention")
@@ -50,21 +46,16 @@ def draw_figures(folder: Path, tables: Mapping[str, pd.DataFrame], similarity: M
     Raises:
         ProbeError: the folder cannot be written.
     """
-    with style():
+    letters = "".join([*tables["table1"]["model"], *(word for words in similarity.values() for word in words.surfaces)])
+    with style(letters=one_line(letters)):
         figures = {"heads": _heads(tables["layers"])}
         for number in _KINDS:
             figures[f"theta-table{number}"] = _ratio_by_theta(number, tables[f"table{number}"], tables["measures"])
         for name, (model, words) in zip(_file_names(similarity), similarity.items(), strict=True):
             figures[f"words-{name}"] = draw_words(one_line(model), words)
         files: dict[str, bytes] = {}
-        lacking = False
         for name, figure in figures.items():
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                files |= {f"{name}.{kind}": content for kind, content in images(figure).items()}
-            lacking = lacking or any("missing from font" in str(warning.message) for warning in caught)
-    if lacking:
-        logger.warning("Some letters in the figures are boxes: no font here has them; install Noto Sans of the script.")
+            files |= {f"{name}.{kind}": content for kind, content in images(figure).items()}
     return _write(folder / FOLDER, files)
 
 
@@ -81,7 +72,7 @@ def draw_figure(name: str, tables: Mapping[str, pd.DataFrame]) -> Figure:
     numbers = {"theta": 1} | {f"theta-table{number}": number for number in _KINDS}
     if name != "heads" and name not in numbers:
         raise ProbeError(f"There is no figure {name}: draw one of {', '.join(numbers)}, heads.")
-    with style():
+    with style(letters=one_line("".join(tables["table1"]["model"]))):
         if name == "heads":
             return shown(_heads(tables["layers"]))
         number = numbers[name]

@@ -67,12 +67,6 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
         figures._write(tmp_path / "run", {"heads.png": b""})
 
 
-def test_letters_without_a_font_are_said_once_and_do_not_fail(tmp_path, caplog):
-    words = WordDots(["𒀀", "opera"], [0, 1], np.eye(2))
-    draw_figures(tmp_path, make_tables(thetas=[0.001]), {"model": words})
-    assert [record.message for record in caplog.records if "boxes" in record.message] != []
-
-
 @pytest.fixture
 def topics():
     rows = [
