@@ -8,6 +8,7 @@ where it stands (`music` in "music" and in "musical"), so that part is decided p
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _METASPACE = "▁"
 _BROKEN = "�"
+_GREEK = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
+_HIRAGANA = re.compile("[\u3041-\u3096\u30fc]+")
 _TURKISH_CAPITALS = str.maketrans({"i": "İ", "ı": "I"})
 # Arrays are as long as the highest id; the largest vocabularies hold some 300,000 tokens.
 _MOST_IDS = 10_000_000
@@ -79,11 +82,11 @@ def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[
     surfaces = [_surface(tokenizer, token, continuation) for token in tokens]
     stopped = stop_forms(tokenizer, stop_words)
     may_be_word = [
-        index not in special and _can_carry_topic(surface) and not stopped.intersection((surface, _bare_greek(surface)))
+        index not in special and _can_carry_topic(surface) and not is_stop_word(surface, stopped)
         for index, surface in enumerate(surfaces)
     ]
     # Forms that are in no list count only where the tokenizer has them.
-    other_forms = sorted(stopped.intersection(surfaces).difference(stop_words))
+    other_forms = sorted({one for one in surfaces if is_stop_word(one, stopped)}.difference(stop_words))
     definition = tokenizer.backend_tokenizer.to_str() + "\n".join([*sorted(stop_words), *other_forms])
     return Vocabulary(
         tokens=tokens,
@@ -120,11 +123,28 @@ def stop_forms(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[str]) 
     return frozenset(forms)
 
 
-def _bare_greek(surface: str) -> str:
-    """A Greek word without its accents: lists of Greek stop words are written without, and texts with them."""
-    if not any("\u0370" <= letter <= "\u03ff" or "\u1f00" <= letter <= "\u1fff" for letter in surface):
-        return surface
-    return "".join(letter for letter in unicodedata.normalize("NFD", surface) if not unicodedata.combining(letter))
+def is_stop_word(surface: str, forms: Collection[str]) -> bool:
+    """Whether a surface is a stop word in a form that lists do not have.
+
+    Lists of Greek stop words are written without accents, and texts with them. Japanese particles and endings follow
+    each other without a space: a run of hiragana that is one stop word after another (`には`, `である`) is one.
+
+    Args:
+        surface: case-folded.
+        forms: from `stop_forms`.
+    """
+    if surface in forms:
+        return True
+    if _GREEK.search(surface):
+        bare = "".join(letter for letter in unicodedata.normalize("NFD", surface) if not unicodedata.combining(letter))
+        return bare in forms
+    if not _HIRAGANA.fullmatch(surface):
+        return False
+    reached = {0}
+    for end in range(1, len(surface) + 1):
+        if any(surface[start:end] in forms for start in reached):
+            reached.add(end)
+    return len(surface) in reached
 
 
 def _entries(tokenizer: PreTrainedTokenizerFast) -> list[str]:

@@ -5,7 +5,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from corpora.stop_words import stop_words
-from probe.text.vocabulary import build_vocabulary, stop_forms
+from probe.text.vocabulary import build_vocabulary, is_stop_word, stop_forms
 
 NORMALIZERS = {
     "uncased": normalizers.BertNormalizer(lowercase=True),
@@ -49,6 +49,12 @@ def test_no_stop_word_carries_a_topic_whatever_the_tokenizer_does_to_it(kind, la
     left = [vocabulary.surfaces[index] for index in range(len(vocabulary)) if vocabulary.may_be_word[index]]
     normalizer = NORMALIZERS[kind]
     assert left == [(normalizer.normalize_str(word).strip("▁") if normalizer else word).casefold()]
+
+
+def test_a_run_of_japanese_particles_is_a_stop_word_and_a_word_in_hiragana_is_none():
+    forms = stop_words("ja").words
+    assert all(is_stop_word(run, forms) for run in ("に", "には", "である", "されている"))
+    assert not any(is_stop_word(word, forms) for word in ("さくら", "うさぎ", "日", "ガラス", ""))
 
 
 def test_both_forms_are_taken():
