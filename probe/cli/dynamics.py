@@ -24,6 +24,9 @@ def dynamics(
         list[str] | None, typer.Option(help="A revision of the hub id that ends in its step; repeatable.")
     ] = None,
     corpus: Annotated[str, typer.Option(help="A corpus: a name (see probe corpora) or a path.")] = "wikipedia-sample",
+    language: Annotated[
+        str | None, typer.Option(help="Language of the corpus (ISO 639).", show_default="as declared, or en")
+    ] = None,
     held_out: Annotated[
         bool,
         typer.Option("--held-out", help="The corpus is that of the training: probe the documents it kept out."),
@@ -71,6 +74,7 @@ def dynamics(
         theta=tuple(theta or (0.0005, 0.001)),
         documents=documents,
         passages=passages,
+        language=language,
         held_out=held_out,
         seed=seed,
         resamples=resamples,

@@ -25,6 +25,7 @@ def report(
 
       probe report results/bert results/roberta results/zoo-dynamics/bert --out all.html
     """
+    from probe.show.foreign import one_line
     from probe.show.report.write import write_report
 
-    print(f"Report: {write_report(folders, out)}", file=sys.stderr)
+    print(one_line(f"Report: {write_report(folders, out)}"), file=sys.stderr)

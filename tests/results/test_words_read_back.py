@@ -1,6 +1,8 @@
 """Words and names that CSV readers take for something else come back as they were."""
 
 import io
+import json
+import re
 import sys
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from probe.cli import main
 from probe.results.finished import open_run
+from probe.show.report.write import write_report
 from probe.show.words import choose_words, find_words
 from tests.finished_runs import make_tables, save_run
 
@@ -67,3 +70,11 @@ def test_models_of_such_names_are_shown_and_compared(folder, tmp_path, form, mon
             main()
         shown = capsys.readouterr().out
         assert ended.value.code == 0 and all(name in shown for name in ("null", "nan", "1e5", "=SUM(A1)"))
+
+
+def test_the_report_shows_them(folder, tmp_path):
+    page = write_report([folder], tmp_path / "report.html").read_text("utf-8")
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
+    shown = {entry[0] for topic in data["subjects"][0]["topics"]["words"] for entry in topic}
+    topics = open_run(folder).table("topics")
+    assert shown == set(topics.loc[topics["model"] == "null", "surface"])
