@@ -110,6 +110,15 @@ def test_heads_are_coloured_by_what_is_chosen(browser, whole):
             seen[metric] = colour()
         assert list(seen) == ["ratio", "distance", "popularity", "q", "p"] and len(set(seen.values())) >= 3
         assert "previous token" in cell.get_attribute("aria-label")
+        page.select_option("#head-metric", "q")
+        dots = page.locator("[role=gridcell].clear").evaluate_all(
+            "all => all.filter((one) => getComputedStyle(one).backgroundImage.includes('gradient')).length"
+        )
+        low = page.get_by_role("gridcell").evaluate_all(
+            "all => all.filter((one) => Number(one.ariaLabel.match(/q-value ([\\d.e-]+)/)[1]) <= 0.05).length"
+        )
+        assert dots == low
+        page.select_option("#head-metric", "ratio")
         page.hover("[role=gridcell] >> nth=5")
         assert page.inner_text("#head-readout").startswith("Layer 1, head 1: ratio 1.3")
         page.select_option("#head-weights", "random")
