@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,7 +58,9 @@ def merge_adapter(module: nn.Module, name: str, folder: Path) -> nn.Module:
     from peft.utils import load_peft_weights, set_peft_model_state_dict
     from torch import nn
 
-    with refusing(f"The adapter {name} cannot be merged into its base model", "use an intact adapter of that model"):
+    failure = f"The adapter {name} cannot be merged into its base model"
+    with warnings.catch_warnings(), refusing(failure, "use an intact adapter of that model"):
+        warnings.simplefilter("ignore")
         config = PeftConfig.from_pretrained(str(folder))
         if config.is_prompt_learning:
             raise ProbeError(
@@ -89,8 +92,10 @@ def _part(key: str) -> str:
 def _check_complete(adapted: PeftModel, name: str, given: set[str]) -> None:
     from peft.utils import get_peft_model_state_dict
 
-    asked = set(get_peft_model_state_dict(adapted))
-    if wrong := sorted(key for key in asked ^ given if "pooler" not in key):
+    asked = set(get_peft_model_state_dict(adapted, save_embedding_layers=False))
+    # Matrices of the base model may be saved with an adapter, and then take their place.
+    strange = given - asked - set(adapted.state_dict())
+    if wrong := sorted(key for key in strange | (asked - given) if "pooler" not in key):
         raise ProbeError(
             f"The adapter {name} does not fit its base model ({len(wrong)} of its weights differ, the first is "
             f"{wrong[0]}): use the base model that it was trained on."

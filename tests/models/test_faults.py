@@ -59,6 +59,9 @@ def test_weights_that_do_not_fill_the_architecture(bert):
     assert "1 are missing" in message and "encoder.layer.1.attention.self.query.weight" in message
 
 
+RUN = {"theta": [0.05], "lda": LdaSettings(topics=4), "max_length": 32, "passages": 30, "resamples": 20}
+
+
 class _Attack:
     def __init__(self, path: Path):
         self.path = path
@@ -205,7 +208,7 @@ def test_a_tokenizer_may_leave_ids_out(bert, small_corpus, tmp_path):
     config = transformers.AutoConfig.from_pretrained(bert)
     config.vocab_size = 2001
     transformers.AutoModel.from_config(config).save_pretrained(bert)
-    options = {"theta": [0.05], "lda": LdaSettings(topics=4), "cache": tmp_path, "max_length": 32, "resamples": 20}
+    options = {**RUN, "cache": tmp_path}
     assert probe.run(str(bert), str(small_corpus), **options).tables["measures"]["ratio"].notna().any()
     vocabulary[last] = 2**31
     (bert / "tokenizer.json").write_text(json.dumps(tokenizer))
