@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from probe.api.progress import chosen_progress
-from probe.api.refusals import one_refusal
+from probe.api.refusals import refusing
 from probe.experiment.given import Given
 from probe.experiment.result import RunResult
 from probe.experiment.run import run_experiment
@@ -15,7 +15,7 @@ from probe.experiment.settings import RunSettings, check_names
 from probe.models.objects import take_models
 
 
-@one_refusal
+@refusing
 def run(
     model: Any = "minilm",
     corpus: Any = "wikipedia-sample",
@@ -25,7 +25,7 @@ def run(
     out: str | Path | None = None,
     cache: str | Path | None = None,
     figures: bool = True,
-    words: Sequence[str] = (),
+    figure_words: Sequence[str] = (),
     progress: Any = None,
     **settings: Any,
 ) -> RunResult:
@@ -39,7 +39,7 @@ def run(
         tokenizer: of a model that is given as an object.
         out: a folder for the files; none are written by default.
         figures: draw the figures, too, where files are written.
-        words: words of the figure of dot products; chosen from the topics where none are named.
+        figure_words: words of the figure of dot products; chosen from the topics where none are named.
         cache: a folder for finished work.
         progress: receives the stages (see `probe.experiment.progress.Progress`). By default a notebook shows bars, and
             elsewhere nothing is shown; False for nothing anywhere.
@@ -57,7 +57,7 @@ def run(
         out=out,
         write=out is not None,
         figures=figures,
-        words=words,
+        figure_words=figure_words,
         cache=cache,
         progress=chosen_progress(progress),
         given=given,

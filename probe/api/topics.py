@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from probe.api.progress import chosen_progress
-from probe.api.refusals import one_refusal
+from probe.api.refusals import refusing
 from probe.api.running import take_settings
 from probe.errors import ProbeError
 from probe.experiment.context import begin
@@ -59,7 +59,7 @@ class FittedTopics:
     @property
     def vocabulary(self) -> list[str]:
         """[n] the words, as the tokenizer writes them in a text."""
-        surfaces = self.fitted.text.vocabulary.surfaces
+        surfaces = self.fitted.text.words.surfaces
         return [surfaces[word] for word in self.fitted.bags.words]
 
     def words(self, topic: int, count: int = 10) -> list[str]:
@@ -86,7 +86,7 @@ class FittedTopics:
         return head + "\n".join(f"{topic:4}  {' '.join(self.words(topic, _SHOWN))}" for topic in range(topics))
 
 
-@one_refusal
+@refusing
 def fit_topics(
     corpus: Any = "wikipedia-sample",
     model: Any = "minilm",
@@ -155,6 +155,6 @@ def assign_topics(topics: FittedTopics, theta: float | Sequence[float] = 0.001, 
     for one in thetas:
         check_theta(one)
     fitted = topics.fitted
-    table = topics_table(topics.model, thetas, topics.topic_word, fitted.bags.words, fitted.text.vocabulary)
+    table = topics_table(topics.model, thetas, topics.topic_word, fitted.bags.words, fitted.text.words)
     kept = table[table["kept"] == 1] if kind == "single" else table
     return kept.drop(columns=["model", "kept"]).reset_index(drop=True)

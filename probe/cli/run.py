@@ -29,6 +29,7 @@ _RUN = Layout(
             "title_field",
             "language",
             "encoding",
+            "words",
             "passages",
             "max_length",
             "stop_words",
@@ -76,7 +77,7 @@ def _run(
             "--report", help="Write report.html beside the files (see probe report).", rich_help_panel=_OUTPUT
         ),
     ] = False,
-    words: Annotated[
+    figure_words: Annotated[
         list[str] | None,
         typer.Option(
             help="A word of the figure of dot products; repeatable.",
@@ -110,7 +111,9 @@ def _run(
 
     lda = LdaSettings(**settings_from(LdaSettings, _LDA, options))
     settings = RunSettings(**settings_from(RunSettings, _RUN, options), lda=lda)
-    result = run_experiment(settings, out=out, figures=figures, words=words or (), cache=cache, progress=progress)
+    result = run_experiment(
+        settings, out=out, figures=figures, figure_words=figure_words or (), cache=cache, progress=progress
+    )
     if report and result.folder:
         result.report()
     if not quiet:

@@ -12,11 +12,11 @@ from probe.text.tokens import Tokens
 
 @dataclass(frozen=True)
 class Labels:
-    """What is known of every token id.
+    """What is known of every word by its number (see `Tokens.words`).
 
     Attributes:
-        topic: [vocabulary] the topic a token carries; -1 where it carries none.
-        surface: [vocabulary] int, equal for tokens of one surface.
+        topic: [words] the topic a word carries; -1 where it carries none.
+        surface: [words] int, equal for words of one surface.
     """
 
     topic: np.ndarray
@@ -52,12 +52,12 @@ def show(tokens: Tokens, start: int, stop: int, document: int, labels: Labels, m
         tokens: the corpus.
         start, stop: of the passage.
         document: it belongs to.
-        labels: of the token ids.
+        labels: of the words.
         most: words that are shown.
     """
-    ids = np.asarray(tokens.ids[start:stop])
-    places = np.flatnonzero(np.asarray(tokens.is_word[start:stop]) & (labels.topic[ids] >= 0))
-    topic, surface = labels.topic[ids[places]], labels.surface[ids[places]]
+    words = tokens.complete_words(start, stop)
+    places = np.flatnonzero((words >= 0) & (labels.topic[words] >= 0))
+    topic, surface = labels.topic[words[places]], labels.surface[words[places]]
     shared = np.array([len(np.unique(surface[topic == one])) > 1 for one in topic], dtype=bool)
     columns = np.sort(np.argsort(~shared, kind="stable")[:most])
     topic, surface = topic[columns], surface[columns]

@@ -31,8 +31,8 @@ class Measured:
         facts: what `run.json` says of the model and of what it read.
         topics: what the topics are made of.
         topic_table: `topics.csv` of the model.
-        word_vectors: [W, width] rows of the embedding matrix, of the tracked words.
-        words: [W] their token ids.
+        word_vectors: [W, width] rows of the embedding matrix, of the tracked words (means of the rows of their tokens).
+        words: [W] their numbers.
     """
 
     result: ModelResult
@@ -70,7 +70,7 @@ def estimate(source: ModelSource, weights: Weights, topics: Topics, passed: Pass
         ModelResult(source.name, weights, estimates, topics.assignments, _given(heads), [one for one in top if one]),
         _facts(source, weights, topics, passed, context),
         topics,
-        topics_table(source.name, settings.theta, topics.topic_word[0], topics.bags.words, text.vocabulary),
+        topics_table(source.name, settings.theta, topics.topic_word[0], topics.bags.words, text.words),
         probed.pairs.words,
         sums.of["embeddings"]["word_vectors"],
     )

@@ -21,6 +21,8 @@ from probe.models.sources import ModelSource
 from probe.results.examples import FILE, coded
 from probe.text.passages import Passages, cut_passages, pack
 from probe.text.spelling import spell
+from probe.text.tokens import Tokens
+from probe.text.vocabulary import CONTINUES
 from probe.topics.assignment import Assignment
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class _Choice:
     Attributes:
         passages: those that are shown come first.
         shown: how many.
-        labels: of the token ids.
+        labels: of the words.
         most: words of a passage.
     """
 
@@ -108,11 +110,11 @@ def _examples(source: ModelSource, topics: Topics, plan: Plan, shape: tuple[int,
             source, attention=settings.attention, device=context.device, dtype=context.dtype, random_state=settings.seed
         )
         maps = _read(model, choice, topics, settings.batch_tokens)
-    tokenizer, words = load_tokenizer(source), _Words(text.vocabulary.tokens)
+    tokenizer, words = load_tokenizer(source), _Words(text.words.tokens)
     passages = []
     for one, attention in zip(choice.passages[: choice.shown], maps, strict=False):
         size = len(one.places)
-        spelled = _spelled(text.tokens.ids[one.start : one.stop], one.places, tokenizer, words)
+        spelled = _spelled(text.tokens, one.start, one.stop, one.places, tokenizer, words)
         relative = attention[:, :, :size, :size] * 100
         passages.append({"document": one.document, **spelled, "attention": coded(relative)})
     return {
@@ -128,27 +130,27 @@ def _examples(source: ModelSource, topics: Topics, plan: Plan, shape: tuple[int,
 
 
 class _Words:
-    """Numbers of tokens, in the order in which they are first asked for."""
+    """Words in the order in which they are first asked for."""
 
     def __init__(self, vocabulary: Sequence[str]):
         self.tokens: list[str] = []
         self._vocabulary = vocabulary
         self._number: dict[int, int] = {}
 
-    def __call__(self, token: int) -> int:
-        if token not in self._number:
-            self._number[token] = len(self.tokens)
-            self.tokens.append(self._vocabulary[token])
-        return self._number[token]
+    def __call__(self, word: int) -> int:
+        if word not in self._number:
+            self._number[word] = len(self.tokens)
+            self.tokens.append(self._vocabulary[word])
+        return self._number[word]
 
 
 def _choose(
     assignment: Assignment, topics: Topics, passages: Passages, shape: tuple[int, int], context: Context
 ) -> _Choice:
     settings, text = context.settings, topics.text
-    topic = np.full(len(text.vocabulary), -1)
+    topic = np.full(len(text.words), -1)
     topic[topics.bags.words[assignment.words]] = assignment.member.argmax(axis=0)
-    labels = Labels(topic, np.unique(text.vocabulary.surfaces, return_inverse=True)[1])
+    labels = Labels(topic, np.unique(text.words.surfaces, return_inverse=True)[1])
     numbers = shape[0] * shape[1] * settings.examples
     most = int(np.clip(np.sqrt(_NUMBERS / numbers), _FEWEST, _MOST))
     candidates = [
@@ -173,7 +175,7 @@ def _read(model: LoadedModel, choice: _Choice, topics: Topics, batch_tokens: int
         np.array([getattr(one, name) for one in choice.passages]) for name in ("start", "stop", "document")
     )
     text, carrying = topics.text, np.flatnonzero(choice.labels.topic >= 0)
-    maker = BatchMaker(text.tokens, Passages(start, stop, document), text.specials, carrying, len(text.vocabulary))
+    maker = BatchMaker(text.tokens, Passages(start, stop, document), text.specials, carrying, len(text.words))
     maker = maker.on(model.device)
     columns = np.full((len(start), choice.most), -1)
     for row, one in enumerate(choice.passages):
@@ -187,9 +189,9 @@ def _pairs(maps: np.ndarray, choice: _Choice, topics: Topics, words: _Words) -> 
     """By head, the pairs with the highest mean attention: first those of one topic, then of different topics."""
     ids, values = [], []
     for one, attention in zip(choice.passages, maps, strict=True):
-        tokens = np.asarray(topics.text.tokens.ids[one.start : one.stop])[one.places].astype(np.int64)
-        size = len(tokens)
-        first, second = np.repeat(tokens, size), np.tile(tokens, size)
+        here = topics.text.tokens.words(one.start, one.stop)[one.places].astype(np.int64)
+        size = len(here)
+        first, second = np.repeat(here, size), np.tile(here, size)
         found = attention[:, :, :size, :size].reshape(*attention.shape[:2], -1)
         counted = np.isfinite(found[0, 0]) & (choice.labels.surface[first] != choice.labels.surface[second])
         ids.append(np.stack([first, second], axis=1)[counted])
@@ -227,18 +229,29 @@ def _snippets(
     found = []
     for topic, best in enumerate(present.argmax(axis=0)):
         start, stop = int(passages.start[best]), int(passages.stop[best])
-        ids = np.asarray(tokens.ids[start:stop])
-        is_word = np.asarray(tokens.is_word[start:stop])
-        places = np.flatnonzero(is_word & (labels.topic[ids] == topic))
+        here = tokens.complete_words(start, stop)
+        places = np.flatnonzero((here >= 0) & (labels.topic[here] == topic))
         if not len(places):
             continue
-        first, last = window(places, labels.surface[ids[places]], np.flatnonzero(is_word), len(ids), _SNIPPET)
-        inside = places[(places >= first) & (places < last)] - first
-        spelled = _spelled(ids[first:last], inside, tokenizer, words)
+        kinds = labels.surface[here[places]]
+        first, last = window(places, kinds, np.flatnonzero(here >= 0), len(here), _SNIPPET)
+        part = tokens.complete_words(start + first, start + last)
+        inside = np.flatnonzero((part >= 0) & (labels.topic[part] == topic))
+        spelled = _spelled(tokens, start + first, start + last, inside, tokenizer, words)
         found.append({"topic": topic, "document": int(passages.document[best]), **spelled})
     return found
 
 
-def _spelled(ids: np.ndarray, places: np.ndarray, tokenizer: PreTrainedTokenizerFast, words: _Words) -> dict[str, Any]:
-    text, spans = spell(ids.tolist(), tokenizer)
-    return {"text": text, "spans": [[*spans[place], words(int(ids[place]))] for place in places]}
+def _spelled(
+    tokens: Tokens, start: int, stop: int, places: np.ndarray, tokenizer: PreTrainedTokenizerFast, words: _Words
+) -> dict[str, Any]:
+    """The text of some tokens, and where the words at some places stand in it."""
+    text, spans = spell(tokens.ids[start:stop].tolist(), tokenizer)
+    here = tokens.words(start, stop)
+    found = []
+    for place in places:
+        last = place
+        while last + 1 < len(here) and here[last + 1] == CONTINUES:
+            last += 1
+        found.append([spans[place][0], spans[last][1], words(int(here[place]))])
+    return {"text": text, "spans": found}

@@ -74,9 +74,10 @@ def plan_pass(topics: Topics, sizes: Sequence[int], context: Context) -> Plan:
             f"The {len(passages)} probed passages come from one document, and intervals are drawn over documents: "
             "raise --passages or give more documents."
         )
-    top = top_cooccurring(topics.bags, text.vocabulary, sizes[-1] * (sizes[-1] - 1) // 2)
+    top = top_cooccurring(topics.bags, text.words, sizes[-1] * (sizes[-1] - 1) // 2)
     more_words = {*top.first.tolist(), *top.second.tolist()}
-    pairs = topic_pairs(topics.topic_word, sizes, topics.bags.words, text.vocabulary, more_words)
-    batch_maker = BatchMaker(text.tokens, passages, text.specials, pairs.words, len(text.vocabulary))
+    pairs = topic_pairs(topics.topic_word, sizes, topics.bags.words, text.words, more_words)
+    batch_maker = BatchMaker(text.tokens, passages, text.specials, pairs.words, len(text.words))
     batches = pack(batch_maker.lengths, settings.batch_tokens)
-    return Plan(batch_maker, batches, Probed(pairs, top, documents), int(text.tokens.ids.max()))
+    probed = Probed(pairs, top, documents, text.words.spelled(pairs.words))
+    return Plan(batch_maker, batches, probed, int(text.tokens.ids.max()))

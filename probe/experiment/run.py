@@ -38,7 +38,7 @@ def run_experiment(
     out: Path | str | None = None,
     write: bool = True,
     figures: bool = True,
-    words: Sequence[str] = (),
+    figure_words: Sequence[str] = (),
     cache: Path | str | None = None,
     progress: Progress | None = None,
     given: Given = NOTHING,
@@ -50,7 +50,7 @@ def run_experiment(
         out: folder for the files; `results/MODEL-CORPUS` by default.
         write: write the files.
         figures: draw the figures, too, where files are written.
-        words: words of the figure of dot products; chosen from the topics where none are named.
+        figure_words: words of the figure of dot products; chosen from the topics where none are named.
         cache: folder of finished work; `probe.storage.cache.default_cache()` by default.
         progress: receives the stages.
         given: objects that some of the settings stand for.
@@ -67,7 +67,7 @@ def run_experiment(
         out=out,
         write=write,
         figures=figures,
-        words=words,
+        figure_words=figure_words,
     )
 
 
@@ -79,7 +79,7 @@ def run_stages(
     out: Path | str | None = None,
     write: bool = False,
     figures: bool = True,
-    words: Sequence[str] = (),
+    figure_words: Sequence[str] = (),
     topics: Topics | None = None,
 ) -> RunResult:
     """Probe models for the topics of a corpus that is open.
@@ -88,7 +88,7 @@ def run_stages(
         context: of the run.
         opened: the corpus.
         weights: which kinds of weights are measured of each model.
-        out, write, figures, words: as for `run_experiment`.
+        out, write, figures, figure_words: as for `run_experiment`.
         topics: that were fitted before, to the tokens of the only model; fitted here by default.
 
     Raises:
@@ -125,7 +125,7 @@ def run_stages(
         return RunResult({}, {}, None)
     tables, info = make_tables(measured, context), describe(measured, opened, context)
     if write:
-        write_run(folder, tables, info, measured, examples, words if figures else None, context)
+        write_run(folder, tables, info, measured, examples, figure_words if figures else None, context)
     return RunResult(tables, info, folder if write else None, context.seconds)
 
 

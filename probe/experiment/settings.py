@@ -16,6 +16,7 @@ from probe.topics.theta import THETAS, check_theta
 DEFAULT_MODEL = "minilm"
 DEFAULT_CORPUS = "wikipedia-sample"
 _DTYPES = ("float32", "bfloat16", "float16", "auto")
+_WORDS = ("token", "whole")
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -52,6 +53,7 @@ class RunSettings:
         title_field: Field of the title.
         language: Language of the corpus (ISO 639).
         encoding: Encoding of text files.
+        words: What is a word: token (one token that is a whole word, the paper's), or whole (of however many tokens).
         passages: Probe so many passages, drawn at random.
         held_out: Probe only passages of documents that `probe pretrain` keeps out of a training on the corpus.
         max_length: Tokens of a passage at most, special tokens included.
@@ -80,6 +82,7 @@ class RunSettings:
     title_field: str | None = None
     language: str | None = None
     encoding: str = "utf-8"
+    words: str = "token"
     passages: int = 600
     held_out: bool = False
     max_length: int = 128
@@ -126,5 +129,10 @@ class RunSettings:
             object.__setattr__(self, name, int(value))
         if self.seed + self.lda_seeds > 2**32:
             raise ProbeError(f"--seed {self.seed} is too large: use a number below 2**32.")
+        if self.words not in _WORDS:
+            raise ProbeError(
+                f"--words {self.words} is not known: use token or whole (words of the figure are named by "
+                "--figure-words)."
+            )
         if self.dtype not in _DTYPES:
             raise ProbeError(f"--dtype {self.dtype} is not known: use one of {', '.join(_DTYPES)}.")

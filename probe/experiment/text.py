@@ -16,6 +16,7 @@ from probe.models.sources import ModelSource
 from probe.text.passages import SpecialTokens, special_tokens
 from probe.text.tokens import Tokens, send_tokens, tokenize
 from probe.text.vocabulary import Vocabulary, build_vocabulary
+from probe.text.words import Words
 
 if TYPE_CHECKING:
     from corpora import Corpus
@@ -36,6 +37,7 @@ class Text:
 
     Attributes:
         vocabulary: of the model's tokenizer.
+        words: that may carry topics, by number.
         specials: what the tokenizer puts around a passage.
         tokens: of the corpus.
         key: decides the tokens.
@@ -43,6 +45,7 @@ class Text:
     """
 
     vocabulary: Vocabulary
+    words: Words
     specials: SpecialTokens
     tokens: Tokens
     key: dict[str, Any]
@@ -84,6 +87,7 @@ def tokenize_corpus(source: ModelSource, opened: OpenText, context: Context) -> 
         ProbeError: the tokenizer cannot be loaded, or the corpus holds fewer than two documents.
     """
     progress, ranks, corpus = context.progress, context.ranks, opened.corpus
+    several = context.settings.words == "whole"
     tokenizer = load_tokenizer(source)
     with refusing(f"The tokenizer of {source.name} cannot be read", "use an intact tokenizer.json"):
         vocabulary, specials = build_vocabulary(tokenizer, opened.stop_words.words), special_tokens(tokenizer)
@@ -92,26 +96,28 @@ def tokenize_corpus(source: ModelSource, opened: OpenText, context: Context) -> 
         "tokenizer": vocabulary.fingerprint,
         "versions": versions(TOKEN_PACKAGES),
     }
+    if several:
+        key["words"] = context.settings.words
 
     def write_tokens(folder: Path) -> None:
         with progress.stage(f"Reading and tokenizing {corpus.name}", context.settings.documents) as stage:
-            tokenize(corpus, tokenizer, vocabulary, folder, stage.at, ranks)
+            tokenize(corpus, tokenizer, vocabulary, folder, stage.at, ranks, several=several)
         (folder / "report.json").write_text(json.dumps(corpus.report().as_dict()), encoding="utf-8")
 
     with context.timed("tokens"):
         finished = ranks.share(ranks.leads and context.cache.find("tokens", key) is not None)
         if not ranks.leads:
             if not finished:
-                send_tokens(corpus, tokenizer, vocabulary, ranks)
+                send_tokens(corpus, tokenizer, vocabulary, ranks, several=several)
             return None
         folder, found = context.cache.make("tokens", key, write_tokens)
         if found:
             progress.note(f"Tokens of {corpus.name} for {source.name}: already finished.")
-        tokens = Tokens.load(folder)
+        tokens, words = Tokens.load(folder), Words.load(folder, vocabulary)
         report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     if len(np.unique(tokens.whole)) < 2:
         raise ProbeError(
             f"The corpus {corpus.name} holds one document, and intervals are drawn over documents: give at least "
             "two (a folder of .txt files, or a .jsonl with a document a line)."
         )
-    return Text(vocabulary, specials, tokens, key, report)
+    return Text(vocabulary, words, specials, tokens, key, report)

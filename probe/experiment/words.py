@@ -32,7 +32,7 @@ def word_dots(measured: Measured, words: Sequence[str]) -> WordDots | None:
         rows = choose_words(measured.topic_table, coherence)
         if rows.empty:
             return None
-    token_id = {token: index for index, token in enumerate(topics.text.vocabulary.tokens)}
-    place = np.searchsorted(measured.words, [token_id[token] for token in rows["token"]])
+    number = {token: index for index, token in enumerate(topics.text.words.tokens)}
+    place = np.searchsorted(measured.words, [number[token] for token in rows["token"]])
     vectors = measured.word_vectors[place]
     return WordDots(rows["surface"].tolist(), rows["topic"].tolist(), vectors @ vectors.T)

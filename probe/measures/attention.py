@@ -2,7 +2,8 @@
 
 Attention is debiased for length: in a passage of L tokens it is multiplied by L / 100, so that its mean over the
 passage is 1/100. Under causal attention row i spreads over the keys it can see, so it is multiplied by their
-number / 100 instead, and only keys before the query count.
+number / 100 instead, and only keys before the query count. Words of several tokens: see `probe.measures.pooling`; each
+row is debiased before it is pooled.
 
 Sums are taken over ordered pairs (query, key) of occurrences of different words that carry topics. They add up over
 batches; means and ratios are made from them at the end.
@@ -11,6 +12,7 @@ batches; means and ratios are made from them at the end.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -134,12 +136,9 @@ class _AttentionReader(Reader):
         return torch.from_numpy(array).to(self._device)
 
     def begin(self, occurrences: Occurrences) -> None:
-        batch, known = occurrences.batch, occurrences.known
-        self._batch, self._queries, self._keys = batch, occurrences.queries, occurrences.keys
-        if self._model.causal:
-            self._debias = (self._queries + 1)[:, :, None] / NORMAL_LENGTH
-        else:
-            self._debias = batch.lengths[:, None, None] / NORMAL_LENGTH
+        batch, known, queries = occurrences.batch, occurrences.known, occurrences.queries
+        self._batch = batch
+        self._here, self._debias = debiased(occurrences, causal=self._model.causal)
         words = batch.words.clamp(min=0)
         high, low = torch.maximum(words[:, :, None], words[:, None]), torch.minimum(words[:, :, None], words[:, None])
         # Where a pair of different words stands in a packed triangle.
@@ -150,7 +149,7 @@ class _AttentionReader(Reader):
         one_surface = both & (code == _ONE_SURFACE)
         self._counted = both & ~one_surface
         if self._model.causal:
-            self._counted &= self._keys[:, None, :] < self._queries[:, :, None]
+            self._counted &= occurrences.keys[:, None, :] < queries[:, :, None]
         # [batch, rows, seeds * K], and [pairs, seeds * 2 K] for the few pairs that may be same-topic: the debias where
         # the pair is in the class.
         self._rows = self._carries[words] * known[:, :, None]
@@ -162,11 +161,11 @@ class _AttentionReader(Reader):
         self._attention = torch.zeros(code.shape, device=self._device)
 
     def attention(self, layer: int, call: Call | Map) -> None:
-        size, rows = self._queries.shape
-        step = max(1, _SCORES // (call.heads * rows * self._batch.input_ids.shape[1]))
+        size, length = self._batch.input_ids.shape
+        step = max(1, _SCORES // (call.heads * self._here.tokens * length))
         for first in range(0, size, step):
             part = slice(first, first + step)
-            attention = call.between(part, self._queries[part], self._keys[part]).to(self._device)
+            attention = self._here.attention(call, part)
             attention[self._one_surface.index(part)] = 0
             carrying = torch.matmul(attention, self._rows[part, None])
             carrying = torch.einsum("bhrk,brk->hk", carrying, self._debiased_rows[part])
@@ -212,6 +211,26 @@ class _AttentionReader(Reader):
         """Put [..., seeds * K] and [..., seeds * 2 K] in the order of `TopicPairs`."""
         size, levels = len(carrying), self._levels
         return torch.cat([carrying.view(size, -1, levels), same.view(size, -1, 2 * levels)], dim=2).flatten(1)
+
+
+def debiased(occurrences: Occurrences, *, causal: bool) -> tuple[Occurrences, torch.Tensor]:
+    """What attention between words is multiplied by, so that 1/100 is its mean.
+
+    Args:
+        occurrences: of the words.
+        causal: no query sees a key after it.
+
+    Returns:
+        Occurrences to read the attention of, and [batch, rows or 1, 1] the factor.
+    """
+    queries, pooling = occurrences.queries, occurrences.pooling
+    if not causal:
+        return occurrences, occurrences.batch.lengths[:, None, None] / NORMAL_LENGTH
+    if pooling is None:
+        return occurrences, (queries + 1)[:, :, None] / NORMAL_LENGTH
+    # The rows of one word see different numbers of keys: each is multiplied before the mean.
+    weighed = pooling.weighing((pooling.queries + 1) / NORMAL_LENGTH)
+    return replace(occurrences, pooling=weighed), torch.ones_like(queries)[:, :, None]
 
 
 class _Places:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from probe.measures.attention import NORMAL_LENGTH
+from probe.measures.attention import debiased
+from probe.measures.protocol import Occurrences
 from probe.measures.reading import find_occurrences
 
 if TYPE_CHECKING:
@@ -33,19 +34,19 @@ def attention_between(model: LoadedModel, batch: Batch, chosen: np.ndarray) -> n
     """
     here = find_occurrences(batch, model.stack)
     columns = torch.from_numpy(np.asarray(chosen, dtype=np.int64)).to(here.queries.device)
-    known = (columns >= 0) & here.known.gather(1, columns.clamp(min=0))
-    queries, keys = (places.gather(1, columns.clamp(min=0)) for places in (here.queries, here.keys))
+    picked = columns.clamp(min=0)
+    known = (columns >= 0) & here.known.gather(1, picked)
+    queries, keys = (places.gather(1, picked) for places in (here.queries, here.keys))
+    pooling = here.pooling.chosen(picked) if here.pooling else None
+    here, debias = debiased(Occurrences(batch, known, queries, keys, pooling), causal=model.causal)
     counted = known[:, :, None] & known[:, None, :]
     if model.causal:
         counted &= keys[:, None, :] < queries[:, :, None]
-        debias = (queries + 1)[:, None, :, None] / NORMAL_LENGTH
-    else:
-        debias = batch.lengths[:, None, None, None] / NORMAL_LENGTH
     size, words = chosen.shape
     maps = torch.zeros(size, model.layers, model.heads, words, words)
 
     def hear(layer: int, call: Call | Map) -> None:
-        found = call.between(slice(0, size), queries, keys).to(debias.device) * debias
+        found = here.attention(call, slice(0, size)) * debias[:, None]
         maps[:, layer] = found.masked_fill(~counted[:, None], torch.nan).float().cpu()
 
     model.listen(batch.input_ids, batch.attention_mask, hear)

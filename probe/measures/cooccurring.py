@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from probe.text.bags import Bags
-from probe.text.vocabulary import Vocabulary
+from probe.text.vocabulary import Surfaces
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -25,7 +25,7 @@ class TopPairs:
     """The pairs of different words that co-occur most, most often first.
 
     Attributes:
-        first, second: [pairs] token ids, first < second.
+        first, second: [pairs] numbers of words (token ids), first < second.
         passages: [pairs] number of passages that hold both.
     """
 
@@ -44,15 +44,15 @@ def presence(bags: Bags) -> csr_matrix:
     return present
 
 
-def top_cooccurring(bags: Bags, vocabulary: Vocabulary, size: int) -> TopPairs:
-    """The `size` pairs of different words that co-occur in most passages; ties broken by token ids.
+def top_cooccurring(bags: Bags, vocabulary: Surfaces, size: int) -> TopPairs:
+    """The `size` pairs of different words that co-occur in most passages; ties broken by the words' numbers.
 
     No pair is in more passages than either word, so the most frequent words are searched first, and more of them
     only while a rarer word could still be in a top pair.
 
     Args:
         bags: word counts of passages.
-        vocabulary: of the tokenizer; two tokens of one surface are the same word.
+        vocabulary: surfaces of the words; two of one surface are the same word.
         size: pairs wanted; fewer come back where fewer co-occur.
     """
     present = presence(bags)
@@ -67,7 +67,7 @@ def top_cooccurring(bags: Bags, vocabulary: Vocabulary, size: int) -> TopPairs:
         together[surfaces[:, None] == surfaces] = 0
         first, second = np.nonzero(together)
         counts = together[first, second]
-        # `nonzero` goes by first, then second word: a stable sort breaks ties by token ids.
+        # `nonzero` goes by first, then second word: a stable sort breaks ties by the words' numbers.
         best = np.argsort(-counts, kind="stable")[:size]
         # No pair with a word that was left out is in more passages than that word.
         outside = frequency[order[taken]] if taken < len(order) else 0
@@ -77,7 +77,7 @@ def top_cooccurring(bags: Bags, vocabulary: Vocabulary, size: int) -> TopPairs:
         taken = min(2 * taken, len(order))
 
 
-def top_cooccurring_literal(bags: Bags, vocabulary: Vocabulary, size: int) -> list[tuple[int, int, int]]:
+def top_cooccurring_literal(bags: Bags, vocabulary: Surfaces, size: int) -> list[tuple[int, int, int]]:
     """`top_cooccurring`, passage by passage and pair by pair: (first, second, passages)."""
     found: dict[tuple[int, int], int] = {}
     for row in bags.counts.toarray():

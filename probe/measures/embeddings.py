@@ -18,6 +18,7 @@ import torch
 
 from probe.measures.pairs import DIFFERENT, NEITHER, SAME, Labelled, TopicPairs, pack_triangle, pair_states
 from probe.measures.protocol import ByTopic, Measure, Occurrences, PassSums, Probed, Quantity, Reader, Sums, mean
+from probe.text.words import Spelled
 
 if TYPE_CHECKING:
     from probe.models.loaded import LoadedModel
@@ -32,7 +33,8 @@ class Embeddings(Measure):
     Its sums, for W words:
         vectors: [W, width] sum of the embedding layer's output over occurrences of each word.
         directions: [W, width] sum of the same outputs, each of unit length.
-        word_vectors: [W, width of W^E] rows of the input embedding matrix, from the weights alone.
+        word_vectors: [W, width of W^E] rows of the input embedding matrix, from the weights alone; of a word of several
+            tokens the mean of their rows.
     """
 
     name = "embeddings"
@@ -49,7 +51,7 @@ class Embeddings(Measure):
 
     def of_weights(self, model: LoadedModel, probed: Probed) -> Sums:
         """The rows of W^E."""
-        return {"word_vectors": word_vectors(model, probed.pairs.words)}
+        return {"word_vectors": word_vectors(model, probed.pairs.words, probed.spelled)}
 
     def quantities(self, sums: PassSums, probed: Probed, labelled: Sequence[Labelled]) -> Iterator[list[Quantity]]:
         """Cosine and dot product at both sites; a centered cosine where every word has one topic."""
@@ -74,10 +76,8 @@ class _EmbeddingReader(Reader):
         self._here = occurrences
 
     def embeddings(self, hidden: torch.Tensor) -> None:
-        known = self._here.known
-        words = self._here.batch.words[known]
-        places = self._here.queries[:, :, None].expand(-1, -1, hidden.shape[-1])
-        found = hidden.to(words.device).gather(1, places)[known].double()
+        words = self._here.batch.words[self._here.known]
+        found = self._here.vectors(hidden).double()
         self.sums["vectors"].index_add_(0, words, found)
         self.sums["directions"].index_add_(0, words, torch.nn.functional.normalize(found, dim=-1))
 
@@ -166,19 +166,34 @@ def _gram(vectors: np.ndarray) -> np.ndarray:
     return (vectors @ vectors.T).astype(np.float32)
 
 
-def word_vectors(model: LoadedModel, words: np.ndarray) -> np.ndarray:
+def word_vectors(model: LoadedModel, words: np.ndarray, spelled: Spelled | None = None) -> np.ndarray:
     """Rows of the input embedding matrix W^E.
 
     Args:
         model: the model.
-        words: [W] token ids.
+        words: [W] token ids; not used where the words are `spelled`.
+        spelled: words of several tokens, whose rows are averaged.
 
     Returns:
         [W, width] float64.
     """
     weight = model.module.get_input_embeddings().weight
+    ids = words if spelled is None else spelled.pieces
     with torch.inference_mode():
-        return weight[torch.from_numpy(words.astype(np.int64)).to(weight.device)].double().cpu().numpy()
+        rows = weight[torch.from_numpy(ids.astype(np.int64)).to(weight.device)].double().cpu().numpy()
+    return rows if spelled is None else mean_rows(rows, spelled.lengths)
+
+
+def mean_rows(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Means of consecutive rows.
+
+    Args:
+        rows: [pieces, width].
+        lengths: [W] how many rows each mean is of, 1 at least.
+    """
+    if not len(lengths):
+        return np.zeros((0, rows.shape[1]))
+    return np.add.reduceat(rows, np.cumsum(lengths) - lengths) / lengths[:, None]
 
 
 def similarity_sums(similarity: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

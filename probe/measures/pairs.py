@@ -15,7 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
-from probe.text.vocabulary import Vocabulary
+from probe.text.vocabulary import Surfaces
 from probe.topics.assignment import KINDS, Assignment, given_ranks
 
 NEITHER, SAME, DIFFERENT = 0, 1, 2
@@ -29,7 +29,7 @@ class TopicPairs:
     each k, then those that are same-topic in single and in multiple assignment.
 
     Attributes:
-        words: [W] token ids, ascending.
+        words: [W] numbers of the words (token ids, but see `Tokens.numbers`), ascending.
         surface: [W] int, equal for tokens of one surface.
         sizes: [K] the numbers of words per topic, ascending.
         first: [seeds, W] which of `sizes` is the first at which a word carries a topic; K where there is none.
@@ -121,7 +121,7 @@ def topic_pairs(
     topic_words: Sequence[np.ndarray],
     sizes: Sequence[int],
     dictionary: np.ndarray,
-    vocabulary: Vocabulary,
+    vocabulary: Surfaces,
     more_words: Collection[int] = (),
 ) -> TopicPairs:
     """Classify all pairs of words for all numbers of words per topic.
@@ -129,9 +129,9 @@ def topic_pairs(
     Args:
         topic_words: of each topic model, [topics, n] p(w | t) over one dictionary.
         sizes: numbers of words per topic.
-        dictionary: [n] token id of each dictionary word.
-        vocabulary: of the tokenizer.
-        more_words: token ids to keep track of besides, without a topic.
+        dictionary: [n] number of each dictionary word.
+        vocabulary: surfaces of the words.
+        more_words: numbers of words to keep track of besides, without a topic.
     """
     levels = np.unique(sizes)
     ranks = [_levels(topic_word, levels) for topic_word in topic_words]

@@ -17,6 +17,8 @@ import torch
 from probe.measures.batches import Batch
 from probe.measures.cooccurring import TopPairs
 from probe.measures.pairs import Labelled, TopicPairs
+from probe.measures.pooling import Pooling
+from probe.text.words import Spelled
 
 if TYPE_CHECKING:
     from probe.models.eager import Map
@@ -37,11 +39,13 @@ class Probed:
         pairs: the words that are tracked, W of them, and the class of every pair.
         top: the pairs of words that co-occur most.
         documents: how many documents the probed passages come from.
+        spelled: the tracked words as tokens; None where `pairs.words` are token ids.
     """
 
     pairs: TopicPairs
     top: TopPairs
     documents: int
+    spelled: Spelled | None = None
 
 
 @dataclass(frozen=True)
@@ -51,13 +55,49 @@ class Occurrences:
     Attributes:
         batch: what the model reads.
         known: [batch, rows] bool; False where a passage has fewer words.
-        queries, keys: [batch, rows] positions of the words' queries and keys (equal, but in a decoder).
+        queries, keys: [batch, rows] positions of the queries and keys of the words' first tokens (equal, but in a
+            decoder).
+        pooling: of words of several tokens; None where every word is one token.
     """
 
     batch: Batch
     known: torch.Tensor
     queries: torch.Tensor
     keys: torch.Tensor
+    pooling: Pooling | None = None
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens of a passage the words have at most."""
+        return (self.queries if self.pooling is None else self.pooling.queries).shape[1]
+
+    def vectors(self, hidden: torch.Tensor) -> torch.Tensor:
+        """A layer's vectors of the words, of several tokens their mean.
+
+        Args:
+            hidden: [batch, length, width].
+
+        Returns:
+            [known words, width], on the batch's device, in the order of `batch.words[known]`.
+        """
+        queries = self.queries if self.pooling is None else self.pooling.queries
+        found = hidden.to(queries.device).gather(1, queries[:, :, None].expand(-1, -1, hidden.shape[-1]))
+        return (found if self.pooling is None else self.pooling.vectors(found))[self.known]
+
+    def attention(self, call: Call | Map, part: slice) -> torch.Tensor:
+        """Attention between the words of some passages of the batch; of several tokens pooled.
+
+        Args:
+            call: what a layer gives.
+            part: the passages.
+
+        Returns:
+            [passages, heads, rows, rows] float32, on the batch's device.
+        """
+        if self.pooling is None:
+            return call.between(part, self.queries[part], self.keys[part]).to(self.queries.device)
+        between = call.between(part, self.pooling.queries[part], self.pooling.keys[part])
+        return self.pooling.attention(between.to(self.queries.device), part)
 
 
 class Reader:

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from probe.measures.batches import Batch, BatchMaker
+from probe.measures.pooling import Pooling
 from probe.measures.protocol import Measure, Occurrences, PassSums, Probed
 from probe.models.eager import Map
 from probe.models.interface import Call
@@ -78,11 +79,15 @@ class PassReader:
 
 def find_occurrences(batch: Batch, stack: Stack) -> Occurrences:
     """Where a stack puts the queries and keys of a batch's words."""
-    # A token whose place a decoder's shift moves beyond the passage is not read.
-    known = (batch.words >= 0) & (batch.rows + stack.query_shift < batch.lengths[:, None])
+    pieces, last = batch.pieces, batch.rows
+    if pieces is not None:
+        last = last.scatter_reduce(1, pieces.of.clamp(min=0), pieces.rows, "amax")
+    # A word with a token whose place a decoder's shift moves beyond the passage is not read.
+    known = (batch.words >= 0) & (last + stack.query_shift < batch.lengths[:, None])
     queries = torch.where(known, batch.rows + stack.query_shift, 0)
     keys = torch.where(known, batch.rows + stack.key_shift, 0)
-    return Occurrences(batch, known, queries, keys)
+    pooling = Pooling.of(batch, pieces, stack.query_shift, stack.key_shift) if pieces else None
+    return Occurrences(batch, known, queries, keys, pooling)
 
 
 def _ignore(layer: int, call: Call | Map) -> None:

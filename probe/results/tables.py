@@ -22,7 +22,7 @@ from probe.results.schema import (
 )
 from probe.statistics.estimate import Estimate, interval, null_ratios, p_value, ratio_draws
 from probe.statistics.estimates import MeasuredEstimate
-from probe.text.vocabulary import Vocabulary
+from probe.text.words import Words
 from probe.topics.assignment import Assignment, kept_words, rank_words
 from probe.topics.theta import words_per_topic
 
@@ -216,7 +216,7 @@ def topics_table(
     thetas: Iterable[float],
     topic_word: np.ndarray,
     dictionary: np.ndarray,
-    vocabulary: Vocabulary,
+    words_by_number: Words,
 ) -> pd.DataFrame:
     """`topics.csv` of one model: the words each topic keeps, likeliest first.
 
@@ -224,8 +224,8 @@ def topics_table(
         model: the model whose tokenizer made the words.
         thetas: ambiguity thresholds.
         topic_word: [topics, n] p(w | t).
-        dictionary: [n] token ids.
-        vocabulary: of the tokenizer.
+        dictionary: [n] numbers of words.
+        words_by_number: of the corpus.
     """
     n = topic_word.shape[1]
     frames = []
@@ -242,8 +242,8 @@ def topics_table(
                     "theta": theta,
                     "topic": topic,
                     "rank": rank,
-                    "token": [vocabulary.tokens[word] for word in dictionary[words]],
-                    "surface": [vocabulary.surfaces[word] for word in dictionary[words]],
+                    "token": [words_by_number.tokens[word] for word in dictionary[words]],
+                    "surface": [words_by_number.surfaces[word] for word in dictionary[words]],
                     "likelihood": topic_word[topic, words],
                     "kept": (owner[words] == topic).astype(int),
                 }

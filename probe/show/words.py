@@ -79,7 +79,7 @@ def find_words(topics: pd.DataFrame, words: Sequence[str]) -> pd.DataFrame:
             f"No topic keeps {', '.join(missing)}: name words with kept = 1 in topics.csv, or raise --theta."
         )
     if len(wanted) < 2:
-        raise ProbeError("The figure of words needs at least two: repeat --words.")
+        raise ProbeError("The figure of words needs at least two: repeat --figure-words.")
     chosen = known.loc[wanted]
     return _by_topic(chosen, list(dict.fromkeys(chosen["topic"])))
 

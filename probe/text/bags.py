@@ -9,6 +9,7 @@ import numpy as np
 
 from probe.errors import ProbeError
 from probe.text.tokens import Tokens
+from probe.text.words import MIN_COUNT
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -22,7 +23,8 @@ class Bags:
 
     Attributes:
         counts: [texts, n] int32 CSR matrix; texts without a word are left out.
-        words: [n] int32, the token id of each dictionary word, ascending. n is the `vocabulary` of the tables.
+        words: [n] int32, the number of each dictionary word (its token id, but see `Tokens.numbers`), ascending. n is
+            the `vocabulary` of the tables.
     """
 
     counts: csr_matrix
@@ -42,7 +44,8 @@ def bags_of_words(tokens: Tokens, boundaries: np.ndarray) -> Bags:
     """
     from scipy.sparse import csr_matrix, vstack
 
-    size = int(max(tokens.ids[at : at + _BLOCK_TOKENS].max() for at in range(0, len(tokens.ids), _BLOCK_TOKENS)))
+    starts = range(0, len(tokens.ids), _BLOCK_TOKENS)
+    size = max(1, 1 + int(max(tokens.words(at, at + _BLOCK_TOKENS).max() for at in starts)))
     blocks = []
     first = 0
     while first < len(boundaries) - 1:
@@ -52,15 +55,18 @@ def bags_of_words(tokens: Tokens, boundaries: np.ndarray) -> Bags:
         here = np.flatnonzero(tokens.is_word[begin:end])
         row = np.searchsorted(boundaries[first : last + 1], here + begin, side="right") - 1
         ones = np.ones(len(here), dtype=np.int32)
-        shape = (last - first, size + 1)
-        blocks.append(csr_matrix((ones, (row, tokens.ids[begin:end][here])), shape=shape))
+        shape = (last - first, size)
+        blocks.append(csr_matrix((ones, (row, tokens.words(begin, end)[here])), shape=shape))
         first = last
     counts = vstack(blocks, format="csr")
     words = np.flatnonzero(counts.getnnz(axis=0))
     if not len(words):
+        every = "tokens are stop words, numbers or parts of words"
+        if tokens.numbers is not None:
+            every = f"words are stop words, numbers, or occur fewer than {MIN_COUNT} times"
         raise ProbeError(
-            "The corpus holds no word that could carry a topic (all tokens are stop words, numbers or parts of "
-            "words): use more text, or a tokenizer of its language."
+            f"The corpus holds no word that could carry a topic (all {every}): use more text, or a tokenizer of its "
+            "language."
         )
     counts = counts[:, words]
     counts = counts[np.flatnonzero(counts.getnnz(axis=1))]

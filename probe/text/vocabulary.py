@@ -2,7 +2,8 @@
 
 A word is a token that may carry a topic: it alone spells one whole word of the text, it holds a letter, and it
 is no special token, no stop word and no single Latin letter. Whether a token spells a whole word depends on
-where it stands (`music` in "music" and in "musical"), so that part is decided per occurrence.
+where it stands (`music` in "music" and in "musical"), so that part is decided per occurrence. Words of several tokens
+follow the same rules (`word_spans`, and `probe.text.words`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -29,6 +30,16 @@ _HIRAGANA = re.compile("[\u3041-\u3096\u30fc]+")
 _TURKISH_CAPITALS = str.maketrans({"i": "İ", "ı": "I"})
 # Arrays are as long as the highest id; the largest vocabularies hold some 300,000 tokens.
 _MOST_IDS = 10_000_000
+BEGINS, NONE, CONTINUES = 0, -1, -2
+"""What stands at each token: the beginning of a word, no word, or more of the word that begins before it."""
+
+
+class Surfaces(Protocol):
+    """Words by number: tokens by id, or the words of a corpus (`probe.text.words.Words`)."""
+
+    @property
+    def surfaces(self) -> Sequence[str]:
+        """What each is without a marker, case-folded; equal surfaces are the same word."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,8 @@ class Vocabulary:
         has_text: [size] bool; the entry holds a letter or digit, or bytes that may be part of one.
         starts_word: [size] bool; the entry begins with SentencePiece's space marker.
         fingerprint: hash of the tokenizer's own definition and of the stop words.
+        special: ids of special tokens.
+        stop_words: case-folded, as the tokenizer writes them, too.
     """
 
     tokens: list[str]
@@ -51,6 +64,8 @@ class Vocabulary:
     has_text: np.ndarray
     starts_word: np.ndarray
     fingerprint: str
+    special: frozenset[int] = frozenset()
+    stop_words: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -59,6 +74,10 @@ class Vocabulary:
     def is_blank(self) -> np.ndarray:
         """[size] bool; the entry is white space (a line break, for a tokenizer that does not split at it)."""
         return np.array([not surface for surface in self.surfaces], dtype=bool)
+
+    def can_be_word(self, surface: str) -> bool:
+        """Whether a surface holds a letter and is no stop word or single Latin letter."""
+        return _can_be_word(surface, self.stop_words)
 
 
 def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[str]) -> Vocabulary:
@@ -77,14 +96,11 @@ def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[
             "(word_ids): use a model with a fast tokenizer (a tokenizer.json)."
         )
     tokens = _entries(tokenizer)
-    special = set(tokenizer.all_special_ids)
-    continuation = getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None) or ""
-    surfaces = [_surface(tokenizer, token, continuation) for token in tokens]
+    special = frozenset(tokenizer.all_special_ids)
+    continuation = _continuation(tokenizer)
+    surfaces = [_surface(tokenizer, [token], continuation) for token in tokens]
     stopped = stop_forms(tokenizer, stop_words)
-    may_be_word = [
-        index not in special and _can_carry_topic(surface) and not is_stop_word(surface, stopped)
-        for index, surface in enumerate(surfaces)
-    ]
+    may_be_word = [index not in special and _can_be_word(surface, stopped) for index, surface in enumerate(surfaces)]
     # Forms that are in no list count only where the tokenizer has them.
     other_forms = sorted({one for one in surfaces if is_stop_word(one, stopped)}.difference(stop_words))
     definition = tokenizer.backend_tokenizer.to_str() + "\n".join([*sorted(stop_words), *other_forms])
@@ -95,6 +111,8 @@ def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[
         has_text=np.array([_BROKEN in surface or any(map(str.isalnum, surface)) for surface in surfaces], dtype=bool),
         starts_word=np.array([token.startswith(_METASPACE) for token in tokens], dtype=bool),
         fingerprint=hashlib.sha256(definition.encode()).hexdigest()[:32],
+        special=special,
+        stop_words=stopped,
     )
 
 
@@ -158,16 +176,26 @@ def _entries(tokenizer: PreTrainedTokenizerFast) -> list[str]:
     return [token or "" for token in tokenizer.convert_ids_to_tokens(range(size))]
 
 
-def _surface(tokenizer: PreTrainedTokenizerFast, token: str, continuation: str) -> str:
-    if continuation and token.startswith(continuation):
-        token = token[len(continuation) :]
-    return tokenizer.convert_tokens_to_string([token]).strip().casefold()
+def surface_of(tokenizer: PreTrainedTokenizerFast, tokens: Sequence[str]) -> str:
+    """What the tokens of one word spell together, without the tokenizer's marker, case-folded."""
+    return _surface(tokenizer, tokens, _continuation(tokenizer))
 
 
-def _can_carry_topic(surface: str) -> bool:
+def _continuation(tokenizer: PreTrainedTokenizerFast) -> str:
+    return getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None) or ""
+
+
+def _surface(tokenizer: PreTrainedTokenizerFast, tokens: Sequence[str], continuation: str) -> str:
+    bare = [tokens[0].removeprefix(continuation), *tokens[1:]]
+    return tokenizer.convert_tokens_to_string(bare).strip().casefold()
+
+
+def _can_be_word(surface: str, stop_words: frozenset[str]) -> bool:
     if _BROKEN in surface or not any(map(str.isalpha, surface)):
         return False
-    return len(surface) > 1 or "LATIN" not in unicodedata.name(surface, "")
+    if len(surface) == 1 and "LATIN" in unicodedata.name(surface, ""):
+        return False
+    return not is_stop_word(surface, stop_words)
 
 
 def whole_words(ids: np.ndarray, word_ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
@@ -185,18 +213,64 @@ def whole_words(ids: np.ndarray, word_ids: np.ndarray, vocabulary: Vocabulary) -
     Returns:
         [tokens] bool.
     """
-    if not len(ids):
-        return np.zeros(0, dtype=bool)
-    begins = np.ones(len(ids), dtype=bool)
-    begins[1:] = (np.diff(word_ids) != 0) | vocabulary.starts_word[ids[1:]] | vocabulary.is_blank[ids[:-1]]
-    word = np.cumsum(begins) - 1
+    word = _grouped(ids, word_ids, vocabulary)
     has_text = vocabulary.has_text[ids]
     alone = np.bincount(word, weights=has_text)[word] == 1
     return alone & has_text & (word_ids >= 0) & vocabulary.may_be_word[ids]
 
 
+def word_spans(ids: np.ndarray, word_ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+    """Where words of however many tokens begin and go on.
+
+    Tokens are grouped as for `whole_words`; those without a letter or digit at either end of a group are set aside.
+
+    Args:
+        ids, word_ids, vocabulary: as for `whole_words`.
+
+    Returns:
+        [tokens] int8: BEGINS, CONTINUES or NONE.
+    """
+    word = _grouped(ids, word_ids, vocabulary)
+    with_text = np.flatnonzero(vocabulary.has_text[ids] & (word_ids >= 0))
+    first = np.full(word[-1] + 1 if len(word) else 0, len(ids))
+    last = np.full_like(first, -1)
+    np.minimum.at(first, word[with_text], with_text)
+    np.maximum.at(last, word[with_text], with_text)
+    here, first, last = np.arange(len(ids)), first[word], last[word]
+    marks = np.where((here > first) & (here <= last), CONTINUES, NONE)
+    return np.where(here == first, BEGINS, marks).astype(np.int8)
+
+
+def _grouped(ids: np.ndarray, word_ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+    """[tokens] int64 number of each token's word in its text."""
+    begins = np.ones(len(ids), dtype=bool)
+    begins[1:] = (np.diff(word_ids) != 0) | vocabulary.starts_word[ids[1:]] | vocabulary.is_blank[ids[:-1]]
+    return np.cumsum(begins) - 1
+
+
 def whole_words_literal(ids: Sequence[int], word_ids: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
     """`whole_words`, one occurrence at a time."""
+    result = []
+    for here, token in enumerate(ids):
+        with_text = _with_text_literal(here, ids, word_ids, vocabulary)
+        result.append(with_text == [here] and word_ids[here] >= 0 and bool(vocabulary.may_be_word[token]))
+    return result
+
+
+def word_spans_literal(ids: Sequence[int], word_ids: Sequence[int], vocabulary: Vocabulary) -> list[int]:
+    """`word_spans`, one token at a time."""
+    result = []
+    for here in range(len(ids)):
+        with_text = _with_text_literal(here, ids, word_ids, vocabulary)
+        if word_ids[here] < 0 or not with_text or not with_text[0] <= here <= with_text[-1]:
+            result.append(NONE)
+        else:
+            result.append(BEGINS if here == with_text[0] else CONTINUES)
+    return result
+
+
+def _with_text_literal(here: int, ids: Sequence[int], word_ids: Sequence[int], vocabulary: Vocabulary) -> list[int]:
+    """The places with text in the word around a place."""
 
     def begins(place: int) -> bool:
         return (
@@ -206,14 +280,10 @@ def whole_words_literal(ids: Sequence[int], word_ids: Sequence[int], vocabulary:
             or not vocabulary.surfaces[ids[place - 1]]
         )
 
-    result = []
-    for here, token in enumerate(ids):
-        first = here
-        while not begins(first):
-            first -= 1
-        last = here + 1
-        while last < len(ids) and not begins(last):
-            last += 1
-        with_text = [other for other in range(first, last) if vocabulary.has_text[ids[other]]]
-        result.append(with_text == [here] and word_ids[here] >= 0 and bool(vocabulary.may_be_word[token]))
-    return result
+    first = here
+    while not begins(first):
+        first -= 1
+    last = here + 1
+    while last < len(ids) and not begins(last):
+        last += 1
+    return [place for place in range(first, last) if vocabulary.has_text[ids[place]]]

@@ -11,11 +11,13 @@ from probe.measures.attention import Attention, attention_sums_literal
 from probe.measures.batches import BatchMaker
 from probe.measures.cooccurring import TopPairs
 from probe.measures.embeddings import Embeddings
-from probe.measures.pairs import pair_states
+from probe.measures.pairs import DIFFERENT, SAME, pair_states
+from probe.measures.pooling import pool_attention_literal
 from probe.measures.protocol import Probed
 from probe.measures.reading import read_passages
 from probe.text.passages import Passages
 from probe.text.tokens import Tokens
+from probe.text.vocabulary import CONTINUES
 
 MAX_LENGTH = 48
 NONE = np.zeros(0, dtype=np.int64)
@@ -31,8 +33,8 @@ class Found(SimpleNamespace):
         return {name: array for name, array in vars(self).items() if name != "whole"}.items()
 
 
-def read(model, maker, batches, pairs, **options):
-    probed = Probed(pairs, TopPairs(NONE, NONE, NONE), len(maker.probed_documents))
+def read(model, maker, batches, pairs, spelled=None, **options):
+    probed = Probed(pairs, TopPairs(NONE, NONE, NONE), len(maker.probed_documents), spelled)
     return Found(read_passages(model, maker, batches, [Embeddings(), Attention()], probed, **options))
 
 
@@ -42,16 +44,16 @@ class Case:
     tokens: Tokens
     passages: Passages
     specials: object
-    vocabulary: object
+    words: object
     pairs: object
     labelled: list
 
     def maker(self, passages=None):
         chosen = self.passages if passages is None else passages
-        return BatchMaker(self.tokens, chosen, self.specials, self.pairs.words, len(self.vocabulary))
+        return BatchMaker(self.tokens, chosen, self.specials, self.pairs.words, len(self.words))
 
     def sums(self, batches, **options):
-        return read(self.model, self.maker(), batches, self.pairs, **options)
+        return read(self.model, self.maker(), batches, self.pairs, self.words.spelled(self.pairs.words), **options)
 
     def classes(self, sums):
         """Same-topic and different-topic sums of every assignment, one after the other."""
@@ -132,3 +134,61 @@ def literal(case: Case, folder: str, attention: str, causal: bool):
         occurrences,
         per_passage,
     )
+
+
+def literal_whole_words(case: Case, folder: str, attention: str, causal: bool):
+    """Sums of words of several tokens, from eager maps pooled by hand, pair by pair."""
+    run, (query_shift, key_shift) = _own_outputs(folder, attention)
+    place = {word: index for index, word in enumerate(case.pairs.words)}
+    sums, counts = 0.0, np.zeros(2 * len(case.labelled), dtype=int)
+    vectors, occurrences, most = 0.0, np.zeros(len(case.pairs), dtype=int), 0
+    for start, stop in zip(case.passages.start, case.passages.stop, strict=True):
+        ids = [*case.specials.before, *case.tokens.ids[start:stop], *case.specials.after]
+        maps, hidden = run(ids)
+        spread = np.arange(1, len(ids) + 1)[:, None] if causal else len(ids)
+        words = _words_in(case, start, stop, place)
+        words = [(word, at) for word, at in words if at[-1] + query_shift < len(ids)]
+        queries, keys = ([[one + shift for one in at] for _, at in words] for shift in (query_shift, key_shift))
+        pooled = np.array([pool_attention_literal(layer * spread / 100, queries, keys) for layer in maps])
+        most = max(most, *map(len, queries), 0)
+        here = np.zeros((len(case.pairs), hidden.shape[1]))
+        for (word, _), its_queries in zip(words, queries, strict=True):
+            here[word] += hidden[its_queries].mean(axis=0)
+            occurrences[word] += 1
+        vectors = vectors + here
+        columns = []
+        for number, one in enumerate(case.labelled):
+            states = np.zeros((len(case.pairs), len(case.pairs)), dtype=np.uint8)
+            states[np.ix_(one.position, one.position)] = pair_states(one.assignment, case.pairs.surface[one.position])
+            for state in (SAME, DIFFERENT):
+                total = np.zeros(maps.shape[:2])
+                for i, (first, _) in enumerate(words):
+                    for j, (second, _) in enumerate(words[:i] if causal else words):
+                        if states[first, second] == state:
+                            total += pooled[:, :, i, j]
+                            counts[2 * number + (state == DIFFERENT)] += 1
+                columns.append(total)
+        sums = sums + np.stack(columns, axis=-1)
+    assert most > 1  # else nothing is pooled
+    return sums, counts, vectors, occurrences
+
+
+def _words_in(case: Case, start: int, stop: int, place: dict[int, int]) -> list[tuple[int, list[int]]]:
+    """The tracked words that lie in a passage as a whole: which, and the positions of their tokens."""
+    numbers, before, found = case.tokens.numbers, len(case.specials.before), []
+    for at in range(start, stop):
+        last = at + 1
+        while last < len(numbers) and numbers[last] == CONTINUES:
+            last += 1
+        if numbers[at] in place and last <= stop:
+            found.append((place[numbers[at]], [position - start + before for position in range(at, last)]))
+    return found
+
+
+def own_maps_of_words(case: Case, folder: str, chosen: np.ndarray):
+    """Of some passages, the eager maps, and the tracked words (which, and the positions of their tokens)."""
+    run, _ = _own_outputs(folder, "encoder")
+    place = {word: index for index, word in enumerate(case.pairs.words)}
+    for start, stop in zip(case.passages.start[chosen], case.passages.stop[chosen], strict=True):
+        maps, _ = run([*case.specials.before, *case.tokens.ids[start:stop], *case.specials.after])
+        yield maps, _words_in(case, start, stop, place)

@@ -33,9 +33,8 @@ class NearnessReader(Reader):
         self.here = occurrences
 
     def embeddings(self, hidden):
-        known, width = self.here.known, hidden.shape[-1]
-        vectors = hidden.gather(1, self.here.queries[:, :, None].expand(-1, -1, width))[known]
-        self.sums["total"].index_add_(0, self.here.batch.words[known], vectors.double())
+        words = self.here.batch.words[self.here.known]
+        self.sums["total"].index_add_(0, words, self.here.vectors(hidden).double())
 
 
 def nearness(means):

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from probe.errors import ProbeError
 from probe.models.loading import load_tokenizer
 from probe.models.sources import find_model
-from probe.text.vocabulary import Vocabulary, build_vocabulary, whole_words, whole_words_literal
+from probe.text.vocabulary import (
+    BEGINS,
+    CONTINUES,
+    Vocabulary,
+    build_vocabulary,
+    whole_words,
+    whole_words_literal,
+    word_spans,
+    word_spans_literal,
+)
 
 
 def _words(tokenizer, text, stop_words=()):
@@ -74,7 +83,7 @@ def test_a_slow_tokenizer_is_refused_with_the_reason():
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_whole_words_equal_the_literal_reference(data):
+def test_words_of_one_token_and_of_several_equal_the_literal_references(data):
     size = 8
     flags = st.lists(st.booleans(), min_size=size, max_size=size)
     vocabulary = Vocabulary(
@@ -90,3 +99,7 @@ def test_whole_words_equal_the_literal_reference(data):
     word_ids = np.cumsum(steps, dtype=np.int64) - 1
     found = whole_words(np.array(ids, dtype=np.int64), word_ids, vocabulary)
     assert found.tolist() == whole_words_literal(ids, word_ids.tolist(), vocabulary)
+    spans = word_spans(np.array(ids, dtype=np.int64), word_ids, vocabulary)
+    assert spans.tolist() == word_spans_literal(ids, word_ids.tolist(), vocabulary)
+    # What is a word of one token is one of however many.
+    assert (spans[found] == BEGINS).all() and not (spans[1:][found[:-1]] == CONTINUES).any()
