@@ -115,7 +115,7 @@ def _run(
         settings, out=out, figures=figures, figure_words=figure_words or (), cache=cache, progress=progress
     )
     if report and result.folder:
-        result.report()
+        progress.note(f"Report: {result.report()}")
     if not quiet:
         from probe.show.terminal import tables_console
 

@@ -127,6 +127,23 @@ def test_the_chosen_model_and_theta_decide_what_is_seen(browser, whole):
         assert page.locator(".chosen-now:visible").first.inner_text() == "bert-base-uncased (run 2, two), theta 0.0005"
 
 
+def test_runs_of_other_thetas_are_each_shown_at_their_own(browser, tmp_path, monkeypatch):
+    folders = [rich_run(tmp_path / "one")]
+    monkeypatch.setattr("tests.report_runs.THETAS", (0.01, 0.02, 0.04))
+    folders.append(rich_run(tmp_path / "two", optional=False, passages=0))
+    # A topic model that keeps nothing, and heads without a ratio, leave nothing to explore, and break nothing.
+    header = (folders[1] / "topics.csv").read_text("utf-8").partition("\n")[0]
+    (folders[1] / "topics.csv").write_text(f"{header}\n")
+    with opened(browser, write_report(folders, tmp_path / "report.html")) as page:
+        assert page.locator("#choose-theta option:disabled").all_inner_texts() == ["0.01", "0.02", "0.04"]
+        page.select_option("#choose-subject", "1")
+        assert page.locator("#choose-theta").evaluate("one => one.selectedOptions[0].textContent") == "0.02"
+        assert page.locator("#layers .block:visible").count() == 1
+        assert not page.locator("#explain .block:visible").count() or "0.02" in page.inner_text("#explain")
+        assert page.inner_text("#topic-detail") == "No topic keeps a word at this theta."
+        assert "keeps no passages" in page.inner_text("#head-detail")
+
+
 def test_the_slider_goes_through_the_training(browser, whole):
     with opened(browser, whole) as page:
         box = page.locator(".training")
