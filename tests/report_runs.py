@@ -72,7 +72,7 @@ def _layers(models, layers, heads, random, optional) -> pd.DataFrame:
                         rows.append((model, weights, theta, kind, layer, head, 0.01 * ratio, 0.01, ratio))
     frame = pd.DataFrame(rows, columns=LAYER_COLUMNS)
     if optional:
-        frame["p_value"], frame["q_value"] = random.random(len(frame)), random.random(len(frame))
+        frame["p_value"], frame["q_value"] = random.random(len(frame)), random.random(len(frame)) / 10
         frame["distance_matched_ratio"] = 1 + (frame["ratio"] - 1) / 2
         frame["popularity_adjusted_ratio"] = 1 + (frame["ratio"] - 1) / 3
         frame["role"] = np.where(frame["head"] == 0, "previous token", "")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from probe.api.progress import chosen_progress
-from probe.api.refusals import refusing
+from probe.api.refusals import one_refusal
 from probe.api.topics import FittedTopics, token_rules
 from probe.errors import ProbeError
 from probe.experiment.context import begin
@@ -24,7 +24,7 @@ from probe.models.sources import find_model
 _OF_A_PASS = ("passages", "held_out", "attention", "device", "dtype", "batch_tokens", "resamples", "measure")
 
 
-@refusing
+@one_refusal
 def measure(
     model: Any,
     topics: FittedTopics,
@@ -51,7 +51,7 @@ def measure(
     return _measured("pretrained", model, topics, theta, tokenizer, progress, settings)
 
 
-@refusing
+@one_refusal
 def random_baseline(
     model: Any,
     topics: FittedTopics,

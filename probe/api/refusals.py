@@ -12,7 +12,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def refusing(function: Callable[P, T]) -> Callable[P, T]:
+def one_refusal(function: Callable[P, T]) -> Callable[P, T]:
     """A function that refuses a corpus, too, with `ProbeError`."""
 
     @wraps(function)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from probe.api.progress import chosen_progress
-from probe.api.refusals import refusing
+from probe.api.refusals import one_refusal
 from probe.experiment.given import Given
 from probe.experiment.result import RunResult
 from probe.experiment.run import run_experiment
@@ -15,7 +15,7 @@ from probe.experiment.settings import RunSettings, check_names
 from probe.models.objects import take_models
 
 
-@refusing
+@one_refusal
 def run(
     model: Any = "minilm",
     corpus: Any = "wikipedia-sample",

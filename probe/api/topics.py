@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from probe.api.progress import chosen_progress
-from probe.api.refusals import refusing
+from probe.api.refusals import one_refusal
 from probe.api.running import take_settings
 from probe.errors import ProbeError
 from probe.experiment.context import begin
@@ -86,7 +86,7 @@ class FittedTopics:
         return head + "\n".join(f"{topic:4}  {' '.join(self.words(topic, _SHOWN))}" for topic in range(topics))
 
 
-@refusing
+@one_refusal
 def fit_topics(
     corpus: Any = "wikipedia-sample",
     model: Any = "minilm",

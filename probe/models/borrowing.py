@@ -94,6 +94,10 @@ def body_for(source: ModelSource, implementation: str, device: str, dtype: str) 
     for module in body.modules():
         # What was compiled in place would be called in the module's stead, and could not be listened to.
         module.__dict__["_compiled_call_impl"] = None
+    for config in _configs(body):
+        # As when a folder is loaded: what the model returns is ours to choose.
+        config.output_attentions = config.output_hidden_states = False
+        config.return_dict = True
     body.eval()
     body.set_attn_implementation(implementation)
     return body

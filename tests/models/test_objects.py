@@ -121,6 +121,15 @@ def test_a_model_compiled_in_place_is_listened_to_and_stays_compiled(tiny_models
     assert compiled is not None and model._compiled_call_impl is compiled
 
 
+def test_what_a_config_asks_a_model_to_return_is_put_back(tiny_models):
+    model, tokenizer = _pair(tiny_models("bert"))
+    model.config.return_dict, model.config.output_hidden_states = False, True
+    _, sources = take_models({"x": (model, tokenizer)})
+    with borrowed(sources["x"]):
+        assert load_model(sources["x"]).layers == 3
+    assert (model.config.return_dict, model.config.output_hidden_states) == (False, True)
+
+
 def _adapted(folder, **settings):
     torch.manual_seed(0)
     config = peft.LoraConfig(init_lora_weights=False, **settings)

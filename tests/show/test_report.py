@@ -56,7 +56,7 @@ def test_the_answer_is_made_of_the_numbers(tmp_path):
         "At theta 0.001, words of one topic are 1.50 (1.40 to 1.70) times as similar (cosine) as words of different "
         "topics, and get 1.70 (1.60 to 1.90) times the attention."
     )
-    assert "1.15 (0.90 to 2.00) of the similarity with pairs matched on all of these together" in found.sentences[1]
+    assert "1.15 (0.90 to 2.00) of the similarity with all controls together" in found.sentences[1]
     assert any("One topic model was fitted" in caveat for caveat in found.caveats)
 
 

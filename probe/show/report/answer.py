@@ -15,12 +15,12 @@ from probe.show.views import digits_of, with_interval
 # An interval that misses 1 by less than this is what a draw of random weights does (see docs/measures.md).
 _BASELINE = 0.01
 _SMALL = 0.05
-_MATCHED = {
-    "frequency_matched": "frequency",
-    "distance_matched": "distance in the passage",
-    "cooccurrence_matched": "co-occurrence",
-    "popularity_adjusted": "the attention that a word gets anyway",
-    "all": "all of these together",
+_WITH = {
+    "frequency_matched": "pairs matched on frequency",
+    "distance_matched": "pairs matched on distance in the passage",
+    "cooccurrence_matched": "pairs matched on co-occurrence",
+    "popularity_adjusted": "the attention taken out that a word gets anyway",
+    "all": "all controls together",
 }
 
 
@@ -94,7 +94,7 @@ def _remains(found: dict[str, dict[str, Control]]) -> str:
         if best is not None:
             what = "the similarity" if measure == "cosine" else "the attention"
             number = _number(best.ratio, best.low, best.high)
-            parts.append(f"{number} of {what} with pairs matched on {_MATCHED[best.name]}")
+            parts.append(f"{number} of {what} with {_WITH[best.name]}")
     if not parts:
         return "The run has no matched control, so how much of this is something else is not known."
     return f"There remain {' and '.join(parts)}."
@@ -119,12 +119,12 @@ def _caveats(subject: Subject, cosine: Any, attention: Any, found: dict[str, dic
             )
     for measure, name in (("cosine", "similarity"), ("attention", "attention")):
         held = [
-            _MATCHED[one.name]
+            _WITH[one.name]
             for one in found[measure].values()
-            if one.name in _MATCHED and one.low <= 1 and (raw := found[measure].get("raw")) and raw.low > 1
+            if one.name in _WITH and one.low <= 1 and (raw := found[measure].get("raw")) and raw.low > 1
         ]
         if held:
-            said.append(f"The effect on {name} is not clear of 1 once {_listed(held)} is held fixed.")
+            said.append(f"The effect on {name} is not clear of 1 with {_listed(held)}.")
     said += _baseline(subject)
     run = subject.run.info.get("arguments", {})
     if run.get("lda_seeds", 1) == 1:

@@ -15,7 +15,7 @@ from probe.show.report.subjects import Subject
 from probe.show.report.svg import Scale, box, line, mark, scale_of, svg, text, tick_label
 from probe.show.views import digits_of, rounded, with_interval
 
-_WIDTH, _HEIGHT = 180, 30
+_WIDTH, _HEIGHT = 260, 30
 _ROOM = 8
 
 
@@ -164,6 +164,6 @@ def _cell(cell: dict[str, Any], scale: Scale, digits: int) -> Cell:
 
 def _axis(scale: Scale) -> Markup:
     parts = [line(_ROOM, 18, _WIDTH - _ROOM, 18, "axis")]
-    for tick in scale.ticks(5):
+    for tick in scale.ticks(6):
         parts += [line(scale(tick), 14, scale(tick), 18, "axis"), text(scale(tick), 11, tick_label(tick), "tick")]
     return svg(_WIDTH, 20, parts)

@@ -34,7 +34,7 @@ function showHeads() {
     const cell = el('button', {
       type: 'button', role: 'gridcell', 'aria-label': says, 'aria-selected': at === opened ? 'true' : 'false',
       class: metric === 'q' || metric === 'p' ? (value !== null && value <= 0.05 ? 'clear' : '') : '',
-      style: { background: colour(value) },
+      style: { 'background-color': colour(value) },
       onclick: () => openHead(at),
     });
     for (const name of ['pointerenter', 'focus']) cell.addEventListener(name, () => readOut(says));

@@ -140,7 +140,7 @@ function showTopic() {
 function effectsOf(number) {
   const effects = chosenSubject().topics.effects;
   if (!effects || !effects[chosenTheta()]) return '';
-  const lines = Object.entries(effects[chosenTheta()]).map(([measure, of]) => {
+  const lines = Object.entries(effects[chosenTheta()]).sort().reverse().map(([measure, of]) => {
     const [ratio, share, pairs] = of[number];
     return el('li', {}, `${measure}: ratio ${show(ratio)}, ${percent(share)} of the effect (${pairs} pairs)`);
   });
