@@ -94,7 +94,7 @@ class Corpus:
             raise CorpusError(
                 f"{self.source} holds no document with text ({skipped or 'it is empty'}); give another corpus."
             )
-        report.finish()
+        report.finish(self.language)
         if self._report and self._report.text_fingerprint != report.text_fingerprint:
             raise CorpusError(f"{self.source} gave other texts when it was read again; give what does not change.")
         self._report = report

@@ -2,11 +2,15 @@
 
 import hashlib
 import heapq
+import unicodedata
 from collections import Counter
 
 from corpora.document import Document
+from corpora.languages import base_language
 
 LONGEST = 10
+LOOKED_AT = 1_000_000
+"""Characters at the start whose script is looked at."""
 MANY_REPLACED = 0.01
 """Share of characters that were no text from which on the encoding is doubted."""
 
@@ -36,11 +40,23 @@ class ReadingReport:
         self.split = 0
         self.sentences = 0
         self.notes: list[str] = []
+        self._scripts: Counter[str] = Counter()
         self._longest: list[tuple[int, int, str]] = []
         self._hash = hashlib.blake2b(digest_size=16)
 
-    def finish(self) -> None:
-        """Says what only the whole shows."""
+    def finish(self, language: str = "") -> None:
+        """Says what only the whole shows.
+
+        Args:
+            language: What the corpus is said to be written in.
+        """
+        letters = self._scripts.total()
+        script, most = max(self._scripts.items(), key=lambda one: one[1], default=("", 0))
+        if base_language(language) == "en" and script != "LATIN" and most > letters / 2:
+            self.notes.append(
+                f"Most letters are {script.title()}, and the language is said to be English: name it with --language, "
+                "on which stop words depend."
+            )
         if self.replaced > MANY_REPLACED * self.characters:
             self.notes.append(
                 f"{self.replaced:,} of some {self.characters:,} characters were no text; is the encoding right?"
@@ -50,6 +66,9 @@ class ReadingReport:
         """Counts a whole document that is handed out."""
         self.documents += 1
         self.words += len(document.text.split())
+        for letter, count in Counter(document.text[: max(0, LOOKED_AT - self.characters)]).items():
+            if letter.isalpha():
+                self._scripts[unicodedata.name(letter, "").partition(" ")[0]] += count
         self.characters += len(document.text)
         entry = (len(document.text), -self.documents, document.title or document.id)
         if len(self._longest) < LONGEST:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from corpora.stop_words import StopWords
 
 
+# Of what is kept; raised when other occurrences come to count as words.
+_FORMAT = 2
+
+
 @dataclass(frozen=True)
 class OpenText:
     """A corpus, and the stop words of its language."""
@@ -92,6 +96,7 @@ def tokenize_corpus(source: ModelSource, opened: OpenText, context: Context) -> 
     with refusing(f"The tokenizer of {source.name} cannot be read", "use an intact tokenizer.json"):
         vocabulary, specials = build_vocabulary(tokenizer, opened.stop_words.words), special_tokens(tokenizer)
     key: dict[str, Any] = {
+        "format": _FORMAT,
         "corpus": corpus.fingerprint(),
         "tokenizer": vocabulary.fingerprint,
         "versions": versions(TOKEN_PACKAGES),
@@ -115,6 +120,8 @@ def tokenize_corpus(source: ModelSource, opened: OpenText, context: Context) -> 
             progress.note(f"Tokens of {corpus.name} for {source.name}: already finished.")
         tokens, words = Tokens.load(folder), Words.load(folder, vocabulary)
         report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    for note in report["notes"]:
+        progress.note(f"{corpus.name}: {note}")
     if len(np.unique(tokens.whole)) < 2:
         raise ProbeError(
             f"The corpus {corpus.name} holds one document, and intervals are drawn over documents: give at least "

@@ -51,7 +51,8 @@ class Vocabulary:
         surfaces: [size] the entries without the tokenizer's marker, case-folded.
         may_be_word: [size] bool; the entry holds a letter and is no special token, stop word or single Latin
             letter.
-        has_text: [size] bool; the entry holds a letter or digit, or bytes that may be part of one.
+        has_text: [size] bool; the entry holds a letter, a digit or a mark (a vowel sign), or bytes that may be part of
+            one.
         starts_word: [size] bool; the entry begins with SentencePiece's space marker.
         fingerprint: hash of the tokenizer's own definition and of the stop words.
         special: ids of special tokens.
@@ -108,7 +109,7 @@ def build_vocabulary(tokenizer: PreTrainedTokenizerFast, stop_words: Collection[
         tokens=tokens,
         surfaces=surfaces,
         may_be_word=np.array(may_be_word, dtype=bool),
-        has_text=np.array([_BROKEN in surface or any(map(str.isalnum, surface)) for surface in surfaces], dtype=bool),
+        has_text=np.array([_has_text(surface) for surface in surfaces], dtype=bool),
         starts_word=np.array([token.startswith(_METASPACE) for token in tokens], dtype=bool),
         fingerprint=hashlib.sha256(definition.encode()).hexdigest()[:32],
         special=special,
@@ -190,6 +191,11 @@ def _surface(tokenizer: PreTrainedTokenizerFast, tokens: Sequence[str], continua
     return tokenizer.convert_tokens_to_string(bare).strip().casefold()
 
 
+def _has_text(surface: str) -> bool:
+    # A vowel sign of Hindi or Thai is no letter to Python, and yet part of a word.
+    return _BROKEN in surface or any(one.isalnum() or unicodedata.category(one)[0] == "M" for one in surface)
+
+
 def _can_be_word(surface: str, stop_words: frozenset[str]) -> bool:
     if _BROKEN in surface or not any(map(str.isalpha, surface)):
         return False
@@ -202,7 +208,7 @@ def whole_words(ids: np.ndarray, word_ids: np.ndarray, vocabulary: Vocabulary) -
     """Which occurrences spell one whole word of the text and may carry a topic.
 
     An occurrence counts when its word (in `word_ids()` of a fast tokenizer) has exactly one token once tokens
-    without a letter or digit are set aside. A token that begins with SentencePiece's space marker begins a word,
+    without a letter, digit or mark are set aside. A token that begins with SentencePiece's space marker begins a word,
     and so does what follows white space, even where the tokenizer does not split its text into words (Llama 2).
 
     Args:

@@ -161,3 +161,13 @@ def test_garbage_takes_no_longer_than_text(tmp_path: Path) -> None:
         seconds[name] = min(times)
     assert (length, corpus.report().replaced) == (6, len(text))
     assert seconds["garbage"] < 3 * seconds["text"]
+
+
+def test_text_in_another_script_than_the_language_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("नदी के किनारे बच्चे खेलते हैं।\n\nA few words.\n", "utf-8")
+    assert open_corpus(str(path)).report().notes == [
+        "Most letters are Devanagari, and the language is said to be English: name it with --language, on which stop "
+        "words depend."
+    ]
+    assert open_corpus(str(path), language="hi").report().notes == []

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from probe.errors import ProbeError
 from probe.models.loading import load_tokenizer
@@ -103,3 +105,11 @@ def test_words_of_one_token_and_of_several_equal_the_literal_references(data):
     assert spans.tolist() == word_spans_literal(ids, word_ids.tolist(), vocabulary)
     # What is a word of one token is one of however many.
     assert (spans[found] == BEGINS).all() and not (spans[1:][found[:-1]] == CONTINUES).any()
+
+
+def test_a_vowel_sign_alone_is_part_of_its_word():
+    pieces = ["[UNK]", "नद", "##ी", "घर", "."]
+    tokenizer = Tokenizer(models.WordPiece({piece: place for place, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    assert _words(PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]"), "नदी घर.") == ["घर"]
