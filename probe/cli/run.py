@@ -85,6 +85,14 @@ def _run(
             rich_help_panel=_OUTPUT,
         ),
     ] = None,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan",
+            help="Say what the run would do and cost, from a ten-second trial, and do nothing.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but refusals.", rich_help_panel=_OUTPUT)
     ] = False,
@@ -96,6 +104,8 @@ def _run(
       probe run
 
       probe run --model bert-base-uncased --theta 0.001
+
+      probe run --corpus wikipedia --documents 50000 --plan
 
       probe run --model ./my-model --corpus articles.jsonl.xz --passages 2000 --out results/mine
     """
@@ -111,6 +121,13 @@ def _run(
 
     lda = LdaSettings(**settings_from(LdaSettings, _LDA, options))
     settings = RunSettings(**settings_from(RunSettings, _RUN, options), lda=lda)
+    if plan:
+        from probe.experiment.forecast import forecast
+        from probe.show.forecast import forecast_view
+        from probe.show.terminal import show_view, tables_console
+
+        show_view(tables_console(), forecast_view(forecast(settings, cache, progress)))
+        return
     result = run_experiment(
         settings, out=out, figures=figures, figure_words=figure_words or (), cache=cache, progress=progress
     )

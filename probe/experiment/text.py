@@ -81,6 +81,17 @@ def open_text(context: Context) -> OpenText:
         return OpenText(corpus, stop_words(corpus.language, settings.stop_words))
 
 
+def tokens_key(corpus: Corpus, vocabulary: Vocabulary, context: Context) -> dict[str, Any]:
+    """What decides the tokens of a corpus, and which of them are words."""
+    words = context.settings.words
+    return {
+        "format": _FORMAT,
+        "corpus": corpus.fingerprint(),
+        "tokenizer": vocabulary.fingerprint,
+        "versions": versions(TOKEN_PACKAGES),
+    } | ({"words": words} if words == "whole" else {})
+
+
 def tokenize_corpus(source: ModelSource, opened: OpenText, context: Context) -> Text | None:
     """Tokenize the corpus for a model, or find its tokens finished.
 
@@ -95,14 +106,7 @@ def tokenize_corpus(source: ModelSource, opened: OpenText, context: Context) -> 
     tokenizer = load_tokenizer(source)
     with refusing(f"The tokenizer of {source.name} cannot be read", "use an intact tokenizer.json"):
         vocabulary, specials = build_vocabulary(tokenizer, opened.stop_words.words), special_tokens(tokenizer)
-    key: dict[str, Any] = {
-        "format": _FORMAT,
-        "corpus": corpus.fingerprint(),
-        "tokenizer": vocabulary.fingerprint,
-        "versions": versions(TOKEN_PACKAGES),
-    }
-    if several:
-        key["words"] = context.settings.words
+    key = tokens_key(corpus, vocabulary, context)
 
     def write_tokens(folder: Path) -> None:
         with progress.stage(f"Reading and tokenizing {corpus.name}", context.settings.documents) as stage:
